@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -17,13 +16,13 @@ const (
 	maxJoinPause   = 5 * time.Second
 )
 
-// joining repeats try until it succeeds, its error matches the final one, or ctx ends, which
-// is no error. If the first try fails, it logs the warning.
-func joining(ctx context.Context, log *slog.Logger, warning string, final error, try func(context.Context) error) error {
+// joining repeats try until it succeeds, its error is final, or ctx ends, which is no error. If the
+// first try fails, it logs the warning.
+func joining(ctx context.Context, log *slog.Logger, warning string, final func(error) bool, try func(context.Context) error) error {
 	var wait time.Duration
 	for pause := firstJoinPause; again.After(ctx, wait); pause = min(2*pause, maxJoinPause) {
 		err := try(ctx)
-		if err == nil || errors.Is(err, final) {
+		if err == nil || final(err) {
 			return err
 		}
 		if pause == firstJoinPause && ctx.Err() == nil {

@@ -44,7 +44,8 @@ func (n *nodes) noticeFormatting(o members.Observer) members.Observer {
 // which is no error.
 func (n *nodes) join(ctx context.Context) error {
 	began, retried := time.Now(), false
-	return joining(ctx, n.log, n.words().retrying, locking.ErrRefused, func(ctx context.Context) error {
+	final := func(err error) bool { return errors.Is(err, locking.ErrRefused) }
+	return joining(ctx, n.log, n.words().retrying, final, func(ctx context.Context) error {
 		err := n.Set.Join(ctx)
 		if err == nil {
 			n.joined(time.Since(began), retried)

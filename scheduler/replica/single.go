@@ -75,7 +75,8 @@ func (s *single) look(ctx context.Context) error {
 
 // join implements backend.
 func (s *single) join(ctx context.Context) error {
-	return joining(ctx, s.log, "no job runs until the store answers; trying again until then", store.ErrNotReady, s.look)
+	final := func(err error) bool { return errors.Is(err, store.ErrNotReady) || errors.Is(err, store.ErrLogin) }
+	return joining(ctx, s.log, "no job runs until the store answers; trying again until then", final, s.look)
 }
 
 // watch implements backend.

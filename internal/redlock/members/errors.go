@@ -62,8 +62,13 @@ func (refusal) Is(target error) bool {
 	return target == locking.ErrNoQuorum || target == locking.ErrRefused
 }
 
-// noQuorum reports too few usable nodes, with the errors of the others.
+// noQuorum reports too few usable nodes, with the errors of the others. It is a refusal if so many
+// refuse the login that the others are too few.
 func (g group) noQuorum(have, need int, errs []error) error {
+	refused := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || !wire.RefusesLogin(err) })
+	if len(refused) > g.Len()-need {
+		return &RefusedError{Reason: "the login is refused: " + join(refused...).Error()}
+	}
 	if g.OneStore() {
 		return fmt.Errorf("%w: %w", g.Silence(), join(errs...))
 	}

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -132,6 +134,19 @@ func callError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
+}
+
+// RefusesLogin reports whether the node refuses the user, the password or the certificate, or has a
+// certificate that is not trusted. It will do so again.
+func RefusesLogin(err error) bool {
+	if answer, ok := errors.AsType[*ServerError](err); ok {
+		return answer.Code == "NOAUTH" || answer.Code == "WRONGPASS"
+	}
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, other := errors.AsType[x509.HostnameError](err)
+	remote, _ := errors.AsType[*net.OpError](err)
+	return unknown || invalid || other || remote != nil && remote.Op == "remote error"
 }
 
 // Answered reports whether the node's server replied at all.

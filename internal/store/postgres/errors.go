@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -91,7 +90,7 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		err = fmt.Errorf("%w: %w", store.ErrNotReady, err)
 	case c == wrongSetting:
 		s.pool.Reset() // settings of roles and databases are those of new connections
-		err = fmt.Errorf("%w: %w", store.ErrNotReady, err)
+		err = meaning{err, store.ErrNotReady}
 	case c == insufficientRights:
 		err = fmt.Errorf("%w: %s (%w)", store.ErrNotReady, aboutRights(call, err), err)
 	case c == lockNotAvailable:
@@ -130,15 +129,15 @@ func refusedLogin(err error) (why, advice string) {
 		case insufficientRights:
 			return "no right to the database", "GRANT CONNECT ON DATABASE gives it"
 		case invalidLogin:
-			return "the server allows it to nobody like this", "check the user in the URL, and pg_hba.conf of the server"
+			return "the server does not admit this user", "check the user and the certificate in the URL, and pg_hba.conf of the server"
 		}
 	}
-	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err) // where pgx verifies
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, other := errors.AsType[x509.HostnameError](err)
 	remote, _ := errors.AsType[*net.OpError](err)
 	switch {
-	case unverified, unknown, invalid:
+	case unknown, invalid, other:
 		return "the certificate of the server is not trusted", "check sslrootcert and the host in the URL"
 	case remote != nil && remote.Op == "remote error":
 		return "TLS", "check sslcert and sslkey in the URL: the server may want another client certificate"
