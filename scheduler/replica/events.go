@@ -121,7 +121,7 @@ func (e events) nodes() members.Observer {
 			e.log.Info("blank node joined; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
 		},
 		Restarted: func(node string, until time.Time) {
-			e.log.Warn("node restarted and may have forgotten; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
+			e.log.Warn("the server of the node was restarted, or is another one now, and may have forgotten; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
 		},
 		Skewed: e.skewed,
 		Warn:   func(node, text string) { e.log.Warn(text, "node", node) },

@@ -98,6 +98,13 @@ func (r *rig) start(section string) {
 		r.Fatal(err)
 	}
 	cfg.Store, cfg.Logger = new(store.Store), slog.New(slog.NewTextHandler(&r.log, nil))
+	r.run(cfg)
+	r.awaitRuns()
+}
+
+// run runs a replica until the test ends.
+func (r *rig) run(cfg replica.Config) {
+	r.Helper()
 	one, err := replica.New(cfg)
 	if err != nil {
 		r.Fatal(err)
@@ -114,7 +121,6 @@ func (r *rig) start(section string) {
 			r.Log(r.log.String())
 		}
 	})
-	r.awaitRuns()
 }
 
 func (r *rig) initialize(cfg members.Config) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -75,10 +76,7 @@ func changedNothing(err error) bool {
 // failure is the error of a call. No error of pgx has the password: it has the user, the
 // database and the host.
 func (s *Store) failure(ctx context.Context, call string, err error) error {
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		err = meaning{err, ended}
-	}
-	err = oneLine{err}
+	err = again.Ended(ctx, oneLine{err})
 	if why, advice := refusedLogin(err); why != "" {
 		return fmt.Errorf("postgres: %s: %w: %s: %w; %s", call, store.ErrLogin, why, err, advice)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -12,11 +11,11 @@ import (
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
-// usersEvery is the pause between two looks at http.users_file.
+// usersEvery is the pause between two looks at the files with users.
 const usersEvery = 2 * time.Second
 
-// A userBook follows http.users_file: removed users are refused within seconds. A file that
-// is unreadable or invalid changes nothing.
+// A userBook follows http.users_file, and the files with secrets that users refer to: removed users
+// are refused within seconds. A file that is unreadable or invalid changes nothing.
 type userBook struct {
 	cfg    *config.Config
 	set    func([]identity.User) error
@@ -33,20 +32,14 @@ func (b *userBook) open() ([]identity.User, error) {
 	return b.cfg.Users()
 }
 
-// contents is a hash of what the file holds, or why it cannot be read.
+// contents is a hash of all users with their secrets, or why they cannot be read.
 func (b *userBook) contents() string {
-	text, err := os.ReadFile(b.cfg.HTTP.UsersFile)
-	if err != nil {
-		return err.Error()
-	}
-	return config.TextSum(text)
+	users, err := b.cfg.Users()
+	return config.TextSum(fmt.Append(nil, users, err))
 }
 
-// run follows the file, if there is one, until ctx ends.
+// run follows the files until ctx ends.
 func (b *userBook) run(ctx context.Context) {
-	if b.cfg.HTTP.UsersFile == "" {
-		return
-	}
 	ticker := time.NewTicker(usersEvery)
 	defer ticker.Stop()
 	for {
@@ -61,8 +54,7 @@ func (b *userBook) run(ctx context.Context) {
 	}
 }
 
-// read takes the users of the file in, once for each change of it. Secrets that they
-// refer to are read again, too.
+// read takes the users in, once for each change.
 func (b *userBook) read() {
 	b.sum = b.contents()
 	users, err := b.cfg.Users()
@@ -78,7 +70,7 @@ func (b *userBook) read() {
 		return
 	}
 	b.since.Store(nil)
-	b.log.Info("the users were read again", "file", b.cfg.HTTP.UsersFile, "users", len(users))
+	b.log.Info("the users were read again", "users", len(users))
 }
 
 // warnings says that the file cannot be used, without what is in it.
@@ -87,5 +79,5 @@ func (b *userBook) warnings() []string {
 	if since == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("http.users_file cannot be used since %s, so the users of before go on; the log says why.", since.UTC().Format("15:04 MST"))}
+	return []string{fmt.Sprintf("The users of http.users and http.users_file cannot be read since %s, so those of before go on; the log says why.", since.UTC().Format("15:04 MST"))}
 }

@@ -83,3 +83,39 @@ func TestUsersFileIsReadAgain(t *testing.T) {
 		}
 	})
 }
+
+// Secrets that users of the configuration refer to are read again, too.
+func TestSecretsOfUsersAreReadAgain(t *testing.T) {
+	t.Parallel()
+	_, kept := identity.NewToken()
+	_, other := identity.NewToken()
+	secret := filepath.Join(t.TempDir(), "token")
+	cfg := config.Default()
+	cfg.HTTP.Users = map[string]config.UserConfig{"ann": {Token: "${file:" + secret + "}"}}
+	store := func(text string) {
+		if err := os.WriteFile(secret, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store(kept)
+	synctest.Test(t, func(t *testing.T) {
+		read := 0
+		book := &userBook{cfg: cfg, log: slog.New(slog.DiscardHandler), set: func([]identity.User) error { read++; return nil }}
+		if _, err := book.open(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { book.run(ctx) })
+		defer running.Wait()
+		defer cancel()
+		for n, text := range []string{kept, other} {
+			store(text)
+			time.Sleep(2 * usersEvery)
+			synctest.Wait()
+			if read != n {
+				t.Errorf("%s was read %d times, want %d", text, read, n)
+			}
+		}
+	})
+}
