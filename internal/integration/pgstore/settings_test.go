@@ -183,5 +183,7 @@ func exhausted(t *testing.T, w *world) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, s, `1`)
+	if _, _, err := s.Read(t.Context(), keyX); err != nil {
+		t.Errorf("with a free connection: Read = %v", err)
+	}
 }
