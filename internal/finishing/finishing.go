@@ -7,19 +7,16 @@ import "context"
 
 // An End is what a transaction stores as the end of a run.
 type End struct {
-	Schema    string // of the store's functions, quoted
-	Job       string // under which the store knows the job
-	Token     uint64 // of the run
-	Owner     string // of its claim, which no other program knows
-	Note      []byte // of the run's entry in the ledger, if it commits
-	Followers []Follower
+	Schema    string   // of the store's functions, quoted
+	Job       string   // under which the store knows the job
+	Token     uint64   // of the run
+	Owner     string   // of its claim, which no other program knows
+	Note      []byte   // of the run's entry in the ledger, if it commits
+	Followers []string // the keys of the jobs that run after this one
 	// Look asks the store of the replica, not the database of the transaction, for the claim:
 	// whether the store has it, and if not, the token of the claim that has excluded it, if any.
 	Look func(ctx context.Context) (has bool, seen uint64, err error)
 }
-
-// A Follower is a request for a job that runs after this one.
-type Follower struct{ ID, Job, By, Reason, Parent string }
 
 // A Preparer returns the end of the run that succeeds now. From then on the engine knows that a
 // transaction may have ended the run, whatever the function returns. An error means that the run

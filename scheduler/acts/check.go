@@ -54,14 +54,18 @@ func (a Act) Ready() (Act, error) {
 	return a, nil
 }
 
-var actIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,249}$`)
+// IDs that callers choose, and those of requests that runs make for the jobs that follow.
+var (
+	actIDPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,249}$`)
+	chainIDPattern = regexp.MustCompile(`^\+[0-9a-f]{32}$`)
+)
 
 // wrong says what is wrong with a, "" if nothing.
 func (a Act) wrong() string {
 	switch {
 	case DefaultWithin(a.Kind) == 0 && a.Kind != Pause && a.Kind != Resume:
 		return "no such kind of act"
-	case !actIDPattern.MatchString(a.ID):
+	case !actIDPattern.MatchString(a.ID) && (a.Trigger != ledger.ByChain || !chainIDPattern.MatchString(a.ID)):
 		return fmt.Sprintf("id %q: use up to 250 letters, digits and . _ : @ + -", a.ID)
 	case max(len(a.Job), len(a.Tag), len(a.Run), len(a.Parent)) > MaxName:
 		return fmt.Sprintf("names of jobs, tags and runs may have %d bytes", MaxName)

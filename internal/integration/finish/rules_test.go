@@ -29,7 +29,7 @@ type caser struct {
 	level  string
 	lease  locking.Lease
 	base   time.Time
-	after  []finishing.Follower
+	after  []string // the jobs that follow
 	text   string // of the note
 }
 
@@ -128,7 +128,7 @@ func (c *caser) commits() {
 }
 
 func (c *caser) rollsBack() {
-	c.after = []finishing.Follower{{ID: "r+next", Job: "next", By: "job", Reason: "its run succeeded", Parent: "r"}}
+	c.after = []string{"next"}
 	tx := c.begin()
 	ctx, run := c.prepared(c.lease)
 	if err := tx.finish(ctx, run); err != nil {
@@ -147,7 +147,8 @@ func (c *caser) rollsBack() {
 	}
 	c.wants(ledger.Succeeded, 1)
 	open, err := c.cluster.Acts.Open(c.Context())
-	if err != nil || len(open.Requests) != 1 || open.Requests[0].Job != "next" || open.Requests[0].Trigger != ledger.ByChain || open.Requests[0].Parent != "r" {
+	parent := ledger.Entry{Job: "job", Tick: c.lease.Claim().Tick}.ID()
+	if err != nil || len(open.Requests) != 1 || open.Requests[0].Job != "next" || open.Requests[0].Trigger != ledger.ByChain || open.Requests[0].Parent != parent || open.Requests[0].By != "job" {
 		c.Errorf("requested are %+v, %v", open.Requests, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strconv"
 
@@ -55,21 +54,10 @@ func Finish[Result any](
 	if resource, token := run.Fence(); resource != end.Job || uint64(token) != end.Token {
 		return fmt.Errorf("finishing a run: token %d of %s is not that of the context: pass the run that the function was called with", token, resource)
 	}
+	followers, _ := plainjson.Marshal(append([]string{}, end.Followers...)) // texts always encode
 	_, err = exec(ctx, "SELECT "+end.Schema+".finish_run($1::text, $2::bigint, $3::text, $4::text::json, $5::text::json)",
-		end.Job, int64(end.Token), end.Owner, string(end.Note), requests(end.Followers))
+		end.Job, int64(end.Token), end.Owner, string(end.Note), string(followers))
 	return refusal(ctx, end, err)
-}
-
-// requests are those for the followers, as finish_run takes them.
-func requests(followers []finishing.Follower) string {
-	list := []map[string]string{}
-	for _, f := range followers {
-		list = append(list, map[string]string{
-			"sub": url.PathEscape(f.ID), "id": f.ID, "job": f.Job, "by": f.By, "reason": f.Reason, "parent": f.Parent,
-		})
-	}
-	text, _ := plainjson.Marshal(list) // texts always encode
-	return string(text)
 }
 
 // seen finds the token in the refusal of finish_run.

@@ -72,14 +72,10 @@ func (c *call) prepareFinish() (finishing.End, error) {
 	e.Tries, e.Finished = c.run.Try-c.spent, c.Now()
 	e.StaleWrites, e.Reason = c.refused.account(c.Job.Name, e.Reason)
 	c.finish.prepared, c.finish.log = &e, c.run.Logger
-	end := finishing.End{
-		Schema: schema, Job: c.Job.StoredAs(), Token: uint64(c.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e), Look: c.lease.(settler).Look,
-	}
-	for _, key := range c.Job.Follows(e.Outcome) {
-		act := c.follower(e, key)
-		end.Followers = append(end.Followers, finishing.Follower{ID: act.ID, Job: act.Job, By: act.By, Reason: act.Reason, Parent: act.Parent})
-	}
-	return end, nil
+	return finishing.End{
+		Schema: schema, Job: c.Job.StoredAs(), Token: uint64(c.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e),
+		Followers: c.Job.Follows(e.Outcome), Look: c.lease.(settler).Look,
+	}, nil
 }
 
 // settle finds out whether a transaction of the last call has ended the run, unless the function

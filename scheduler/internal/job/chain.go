@@ -1,6 +1,8 @@
 package job
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,8 +29,12 @@ func (j *Job) Follows(o ledger.Outcome) []string {
 	return nil
 }
 
-// ChainID is the id of a run's request for the job with the key.
-func ChainID(run, key string) string { return run + "+" + key }
+// ChainID is the id of a run's request for the job with the key. Act.Ready accepts its form for such
+// requests alone, so nobody can use up the id. The function finish_run on PostgreSQL makes the same.
+func ChainID(run, key string) string {
+	sum := sha256.Sum256([]byte(run + "+" + key))
+	return "+" + hex.EncodeToString(sum[:16])
+}
 
 // validateChains checks that chains lead to jobs of the list, and end.
 func validateChains(list []Definition) error {

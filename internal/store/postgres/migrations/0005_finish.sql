@@ -10,9 +10,12 @@
 -- the claim, so a failover keeps or loses both. The lease is only read, so that extensions
 -- never wait. Where the snapshot of the transaction is older than a change of the claim,
 -- PostgreSQL says so with 40001, and the transaction is to be repeated.
--- Arguments: the key of the job; the token of the run; the owner of its claim, which only the
--- replica that runs it knows; the note of its entry; and the requests for the jobs that follow it,
--- each an object with sub (the place in the queue), id, job, by, reason and parent.
+--
+-- Only the replica that runs it knows the owner. Without it, a caller learns nothing of the job's claims. The
+-- requests for the jobs that follow are made here, so a caller cannot forge them: their ID is that
+-- of job.ChainID, which trigger_job refuses, and their parent is the ID of the run.
+-- Arguments: the key of the job; the token of the run, and the owner of its claim; the note of its
+-- entry; and the keys of the jobs that follow it.
 CREATE FUNCTION finish_run(job text, token bigint, owner text, note json, followers json DEFAULT '[]') RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
@@ -24,8 +27,44 @@ DECLARE
     until bigint; -- of its lease; NULL: it has none
     ending text;
     place text;
+    run text; -- the ID of the run
+    wrong text;
+    note_read json; -- as text can hold it
     written bigint;
+    -- That of package ledger; a note has further parts, for example of later releases.
+    note_form CONSTANT json := '{"v": "natural 2", "tick": "natural 253402300799999", "tries": "natural 2147483647", "spent": "natural 2147483647",
+        "trigger": "text 20", "parent": "text 1024", "replica": "text 1024", "outcome": "text 20",
+        "reason": {"c": "text 100", "v": "text 100", "h": "text 1100", "t": "natural 253402300799999", "s": "natural 253402300799999",
+            "u": "natural 253402300799999", "b": "text 1100", "o": "text 1100", "n": "natural 2147483647", "m": "natural 2147483647",
+            "k": "natural 9223372036854775807", "seen": "natural 9223372036854775807", "x": "text 8300", "w": "same"},
+        "started": "natural 253402300799999", "finished": "natural 253402300799999", "error": "text 8300", "stale": "natural 2147483647",
+        "votes": {"For": "natural 2147483647", "Of": "natural 2147483647"}, "hash": "text 100",
+        "poll": {"n": "text 100", "r": "natural 255", "l": "natural 4294967295", "s": "text 8300"},
+        "beats": {"n": "natural 2147483647", "f": "natural 2147483647", "why": "text 600",
+            "least": {"t": "integer 253402300799999", "l": "integer 9000000000000", "d": "integer 9000000000000", "x": "boolean", "n": "text 100"},
+            "lapse": {"t": "integer 253402300799999", "l": "integer 9000000000000", "d": "integer 9000000000000", "x": "boolean", "n": "text 100"},
+            "last": [{"t": "integer 253402300799999", "l": "integer 9000000000000", "d": "integer 9000000000000", "x": "boolean", "n": "text 100"}]}}';
 BEGIN
+    wrong := CASE
+        WHEN job IS NULL OR job = '' OR octet_length(job) > 300 THEN 'name one job, in at most 300 bytes'
+        WHEN token IS NULL OR token < 1 THEN 'the token must be positive'
+        WHEN owner IS NULL OR owner !~ '^[A-Za-z0-9]{16,64}$' THEN 'the owner must be that of the claim'
+        WHEN note IS NULL OR octet_length(note::text) > 262144 OR json_typeof(note) <> 'object' THEN 'the note must be a JSON object of at most 262144 bytes'
+        WHEN followers IS NULL OR octet_length(followers::text) > 65536 OR json_typeof(followers) <> 'array' THEN 'the followers must be a JSON array of at most 65536 bytes'
+        ELSE coalesce(
+            'the note is refused: ' || unfit(without_zeros(note)), 'the followers are refused: ' || unfit(followers)) END;
+    IF wrong IS NULL THEN
+        note_read := without_zeros(note);
+        wrong := CASE
+            WHEN misfit(note_read, note_form) IS NOT NULL THEN 'the note is refused: ' || misfit(note_read, note_form)
+            WHEN note_read ->> 'outcome' IS DISTINCT FROM 'succeeded' THEN 'the note is refused: outcome: a transaction ends a run as succeeded'
+            WHEN misfit(followers, '["text 300"]') IS NOT NULL THEN 'the followers are refused: ' || misfit(followers, '["text 300"]')
+            WHEN json_array_length(followers) > 100 THEN 'there are more than 100 followers'
+            WHEN EXISTS (SELECT FROM json_array_elements_text(followers) f WHERE coalesce(f, '') = '') THEN 'a follower has no name' END;
+    END IF;
+    IF wrong IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'finish: ' || wrong;
+    END IF;
     IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
         -- For the whole transaction of the caller: what it forgets must not be told as done.
         PERFORM set_config('synchronous_commit', 'on', true);
@@ -80,11 +119,15 @@ BEGIN
         'kind', CASE ending WHEN 'OK' THEN 'F' ELSE 'R' END, 'stream', claim -> 'stream', 'tick', claim -> 'tick', 'token', token,
         'attempt', claim -> 'attempt', 'owner', claim -> 'owner', 'holder', claim -> 'holder'))::text, -1) || ',"note":' || note::text || '}')::json)
     ON CONFLICT (kind, name, sub) DO UPDATE SET version = excluded.version, value = excluded.value;
+    run := job || '@' || to_char(from_millis((claim ->> 'tick')::bigint) AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.MS"Z"')
+        || coalesce('.' || nullif(claim ->> 'stream', 'schedule'), '');
     INSERT INTO records (kind, name, sub, version, value)
-    SELECT 'act', 'queue', f.sub, nextval('versions'), json_build_object(
-        'v', 1, 'id', f.id, 'kind', 'trigger', 'job', f.job, 'trigger', 'chain', 'by', f.by, 'reason', f.reason, 'parent', f.parent, 'within', 3600000000000)
-    FROM json_to_recordset(followers) AS f(sub text, id text, job text, by text, reason text, parent text)
-    WHERE NOT EXISTS (SELECT FROM records r WHERE r.kind = 'act' AND r.name = 'act' AND r.sub = f.sub)
+    SELECT 'act', 'queue', f.id, nextval('versions'), json_build_object(
+        'v', 1, 'id', f.id, 'kind', 'trigger', 'job', f.job, 'trigger', 'chain', 'by', finish_run.job, 'reason', 'its run succeeded', 'parent', run, 'within', 3600000000000)
+    FROM (
+        SELECT l.job, '+' || left(encode(sha256(convert_to(run || '+' || l.job, 'UTF8')), 'hex'), 32) AS id
+        FROM json_array_elements_text(followers) AS l(job)) f
+    WHERE NOT EXISTS (SELECT FROM records r WHERE r.kind = 'act' AND r.name = 'act' AND r.sub = f.id)
     ON CONFLICT DO NOTHING;
 END $$;
 

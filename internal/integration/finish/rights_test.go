@@ -1,0 +1,116 @@
+package finish_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// call calls finish_run with the application's role, as somebody who writes SQL.
+func (c *caser) call(token uint64, owner, note, followers string) error {
+	_, err := c.pool.Exec(c.Context(), c.rig.text("SELECT {schema}.finish_run('job', $1::bigint, $2::text, $3::text::json, $4::text::json)"),
+		int64(token), owner, note, followers)
+	return err
+}
+
+func code(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code
+	}
+	return fmt.Sprint(err)
+}
+
+const (
+	ended = `{"v":2,"outcome":"succeeded"}`
+	none  = `[]`
+)
+
+func newCaser(t *testing.T) *caser {
+	t.Helper()
+	c := &caser{rig: newWorld(t).rig(t), driver: inPgx, level: "read committed", base: time.Now().Add(-time.Minute).Truncate(time.Second)}
+	c.lease = c.mustClaim(0, false)
+	return c
+}
+
+// Who may execute finish_run and is not the run ends nothing, and learns no token.
+func TestStrangersEndNothing(t *testing.T) {
+	t.Parallel()
+	c := newCaser(t)
+	held := uint64(c.lease.Claim().Token)
+	_, owner := c.lease.(settler).Database()
+	if err := c.lease.Release(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	c.lease = c.mustClaim(1, false)
+	live := uint64(c.lease.Claim().Token)
+	for _, token := range []uint64{1, held - 1, held, held + 1, live, live + 1, 1 << 62} {
+		for _, as := range []string{"", "x", strings.Repeat("A", 26), owner, strings.Repeat("x", 1<<20), "%", owner + "' OR true --"} {
+			err := c.call(token, as, ended, none)
+			if code(err) != "QF002" && code(err) != "22023" {
+				t.Errorf("token %d as %.30q: %v, want no claim", token, as, err)
+			}
+			if strings.Contains(err.Error(), fmt.Sprint(live)) && token != live {
+				t.Errorf("token %d as %.30q: a stranger learns of token %d: %v", token, as, live, err)
+			}
+		}
+	}
+	c.wants(ledger.Running, 0)
+	if err := c.lease.Extend(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a run sends of itself has its form and bounds, or is refused, and nothing has happened.
+func TestFormsOfAnEnd(t *testing.T) {
+	t.Parallel()
+	c := newCaser(t)
+	token := uint64(c.lease.Claim().Token)
+	_, owner := c.lease.(settler).Database()
+	note := func(part string) string { return `{"v":2,"outcome":"succeeded",` + part + `}` }
+	beat := `{"t":1,"l":1,"d":1}`
+	for name, bad := range map[string][2]string{
+		"tick is a text": {note(`"tick":"abc"`), none}, "tick after all years": {note(`"tick":253402300800000`), none},
+		"tick before all": {note(`"tick":-1`), none}, "tick of 30 digits": {note(`"tick":` + strings.Repeat("9", 30)), none},
+		"a fraction": {note(`"tries":1.5`), none}, "an exponent": {note(`"tries":1e2`), none}, "beyond int": {note(`"tries":9223372036854775808`), none},
+		"a number as text": {note(`"replica":5`), none}, "an object as text": {note(`"error":{}`), none}, "an array as error": {note(`"error":["x"]`), none},
+		"a long error": {note(`"error":"` + strings.Repeat("x", 9000) + `"`), none}, "a long parent": {note(`"parent":"` + strings.Repeat("x", 9<<20) + `"`), none},
+		"a reason as text": {note(`"reason":"x"`), none}, "the reason of a reason": {note(`"reason":{"c":"x","w":{"c":"y","w":{"c":1}}}`), none},
+		"times of a reason": {note(`"reason":{"c":"x","t":"y"}`), none},
+		"votes":             {note(`"votes":[1,2]`), none}, "rounds beyond a byte": {note(`"poll":{"n":"g","r":256}`), none},
+		"a list beyond 32 bits": {note(`"poll":{"n":"g","l":4294967296}`), none}, "beats as array": {note(`"beats":[]`), none},
+		"a beat": {note(`"beats":{"n":1,"least":` + beat + `,"last":[` + beat + `,{"t":"x"}]}`), none},
+		"nested": {note(`"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40)), none}, "deep": {note(`"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)), none},
+		"half a pair": {note(`"error":"\ud800"`), none}, "an endless number": {note(`"x":1e400`), none}, "a huge exponent": {note(`"x":1e999999`), none},
+		"failed": {`{"v":2,"outcome":"failed"}`, none}, "no outcome": {`{"v":2}`, none}, "running": {`{"v":2,"outcome":"running"}`, none},
+		"of a later release": {`{"v":3,"outcome":"succeeded"}`, none}, "an array": {`[]`, none}, "null": {`null`, none}, "a number": {`1`, none},
+		"too long": {note(`"x":"` + strings.Repeat("x", 300000) + `"`), none},
+		"followers as object": {ended, `{}`}, "a follower as object": {ended, `[{"id":"a","job":"b","by":"root","parent":"x"}]`},
+		"a long name": {ended, `["` + strings.Repeat("x", 301) + `"]`}, "many": {ended, `["a"` + strings.Repeat(`,"a"`, 100) + `]`},
+		"no name": {ended, `[""]`}, "null as a name": {ended, `[null]`}, "followers null": {ended, `null`}, "a zero": {ended, `["a\u0000"]`},
+	} {
+		if err := c.call(token, owner, bad[0], bad[1]); code(err) != "22023" {
+			t.Errorf("%s: %v, want invalid_parameter_value", name, err)
+		}
+	}
+	for _, nulls := range []string{"NULL, 1, 'x', '{}'", "'job', NULL, 'x', '{}'", "'job', 1, NULL, '{}'", "'job', 1, 'x', NULL", "'job', 1, 'x', '{}', NULL"} {
+		if _, err := c.pool.Exec(t.Context(), c.rig.text("SELECT {schema}.finish_run("+nulls+")")); code(err) != "22023" {
+			t.Errorf("finish_run(%s): %v, want invalid_parameter_value", nulls, err)
+		}
+	}
+	c.wants(ledger.Running, 0)
+	whole := note(`"tick":1,"started":0,"trigger":null,"parent":"p","later":{"x":[1]},"reason":{"c":"x","w":{"c":"y"}},"beats":{"n":1,"least":` + beat + `,"last":[` + beat + `]}`)
+	if err := c.call(token, owner, whole, `["next"]`); err != nil {
+		t.Fatal(err)
+	}
+	c.wants(ledger.Succeeded, 0)
+	if open, err := c.cluster.Acts.Open(context.WithoutCancel(t.Context())); err != nil || len(open.Requests) != 1 {
+		t.Errorf("requested are %+v, %v", open, err)
+	}
+}
