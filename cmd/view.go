@@ -197,7 +197,7 @@ func (v *view) paint(o ledger.Outcome) string {
 	switch o {
 	case ledger.Succeeded:
 		code = "32"
-	case ledger.Skipped, ledger.Missed, ledger.Cancelled:
+	case ledger.Skipped, ledger.Missed, ledger.Cancelled, ledger.Unreadable:
 		code = "33"
 	}
 	return "\x1b[" + code + "m" + string(o) + "\x1b[0m"

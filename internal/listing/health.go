@@ -85,7 +85,7 @@ func (t Tick) Level() Level {
 	switch {
 	case slices.Contains(FailedOutcomes(), t.Outcome):
 		return Bad
-	case t.Outcome == ledger.Missed, t.StaleWrites > 0, t.Interruptions > 0:
+	case t.Outcome == ledger.Missed, t.Outcome == ledger.Unreadable, t.StaleWrites > 0, t.Interruptions > 0:
 		return Warn
 	case t.Outcome == ledger.Succeeded:
 		return Good
@@ -148,7 +148,7 @@ func TickHealth(latest []Tick, cut bool, since string) Sentence {
 		}
 	}
 	var parts []string
-	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.Missed, ledger.Cancelled, ledger.Skipped} {
+	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.Missed, ledger.Cancelled, ledger.Skipped, ledger.Unreadable} {
 		if counts[o] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/ledger"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -22,6 +23,8 @@ type Cluster struct {
 	Ledger *ledger.Ledger
 	Roster *ledger.Roster // and the sets of jobs
 	Acts   *acts.Store
+	// Unreadable has the records that could not be read.
+	Unreadable *unreadable.Log
 
 	Grace time.Duration // of another life
 	heard *heard        // by all of them
@@ -32,7 +35,9 @@ type Cluster struct {
 func Open(s store.Server, c claims.Config) (*Cluster, error) {
 	c.Timeout = cmp.Or(c.Timeout, claims.DefaultTimeout)
 	h := &heard{Server: s, timeout: c.Timeout}
-	entries := ledger.New(h, c.Grace)
+	c.Unreadable = new(unreadable.Log)
+	entries, roster, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), acts.New(h)
+	entries.Unreadable, roster.Unreadable, requests.Unreadable = c.Unreadable, c.Unreadable, c.Unreadable
 	c.Trim = entries.Trim
 	if database, is := s.(interface{ Schema() string }); is {
 		c.Schema = database.Schema()
@@ -41,7 +46,8 @@ func Open(s store.Server, c claims.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: ledger.NewRoster(h), Acts: acts.New(h), Grace: c.Grace, heard: h}, nil
+	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: roster, Acts: requests,
+		Unreadable: c.Unreadable, Grace: c.Grace, heard: h}, nil
 }
 
 // Configured is Open with the times of a configuration. If it fails, it closes the server.

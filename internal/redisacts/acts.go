@@ -6,12 +6,16 @@ import (
 	"sync"
 
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // Acts is a [acts.Store] on the nodes. It may be used by many goroutines. When too
 // few nodes answer, every method returns locking.ErrNoQuorum and quotes the nodes.
 type Acts struct {
+	// Unreadable notes values that cannot be read.
+	Unreadable *unreadable.Log
+
 	set     *members.Set
 	keep    int // acts in the audit log
 	refused int // acts in the log of refused acts
@@ -111,7 +115,8 @@ func (a *Acts) find(ctx context.Context, doing, field string) ([]value, error) {
 		}
 		v, err := parseValue(r.Arg(0))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
+			a.Unreadable.Skipped("act "+field, err)
+			continue
 		}
 		if v.state != reserved {
 			all = append(all, v)

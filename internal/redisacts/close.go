@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -37,7 +38,9 @@ func (a *Acts) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 		for _, text := range r.Args {
 			act, err := acts.Decode([]byte(text))
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
+				name := fmt.Sprintf("audit %.100q", text)
+				a.Unreadable.Skipped(name, err)
+				act = acts.UnreadableAct(name, time.Time{}, err)
 			}
 			if have, twice := known[act.ID]; !twice || have.Closed.IsZero() {
 				known[act.ID] = act

@@ -18,7 +18,8 @@ local keep = 86400000 -- how long a node keeps expired data, ms
 -- The fields of a value. Its rest may be long, so only its start is returned.
 local function parse(value)
   local state, at, til, last, line, fp, start = string.match(value, '^(%u)|(%d+)|(%d+)|(%d+)|([^|]*)|([^|]*)|()')
-  return {state = state, at = tonumber(at), til = tonumber(til), last = tonumber(last), line = line, fp = fp, start = start}
+  -- One that is no value has no state.
+  return {state = state, at = tonumber(at) or 0, til = tonumber(til) or 0, last = tonumber(last) or 0, line = line or '', fp = fp, start = start or 1}
 end
 
 local function parsed(value)
@@ -32,7 +33,7 @@ local function get(field)
   return value and parsed(value)
 end
 
-local function last(line) return tonumber(redis.call('HGET', acts, 'last:' .. line) or '0') end
+local function last(line) return tonumber(redis.call('HGET', acts, 'last:' .. line) or '0') or 0 end
 
 -- Stores the value. Its time is then taken in its line, and it replaces the act's
 -- earlier entry in the audit log.
@@ -46,7 +47,7 @@ local function put(field, value, kept)
 end
 
 local function changed()
-  local version = tonumber(redis.call('HGET', acts, 'version') or '0')
+  local version = tonumber(redis.call('HGET', acts, 'version') or '0') or 0
   redis.call('HSET', acts, 'version', num(math.max(version + 1, now)))
 end
 

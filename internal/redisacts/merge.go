@@ -2,8 +2,10 @@ package redisacts
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -97,16 +99,20 @@ func (p picture) vouching() int {
 }
 
 // open returns the acts in force.
-func (p picture) open() (acts.Open, error) {
+func (p picture) open(u *unreadable.Log) acts.Open {
 	var all acts.Open
 	settled := p.settled()
 	for _, field := range slices.Sorted(maps.Keys(p.best)) {
 		v := p.best[field]
 		act, err := v.act()
 		if err != nil {
-			return acts.Open{}, err
+			u.Skipped("act "+field, err)
 		}
 		switch {
+		case err != nil && v.state == pauseOrResume:
+			line, _ := url.PathUnescape(v.line) // else it is a line that no job has
+			all.Pauses = append(all.Pauses, acts.UnreadablePause(line, err))
+		case err != nil:
 		case v.state == closed, act.Kind == acts.Resume:
 		case v.state == pauseOrResume:
 			all.Pauses = append(all.Pauses, act)
@@ -118,7 +124,7 @@ func (p picture) open() (acts.Open, error) {
 	}
 	acts.Sort(all.Requests)
 	acts.Sort(all.Expired)
-	return all, nil
+	return all
 }
 
 // settled is for each line the instant before which all its requests are known; no

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -69,10 +70,7 @@ func TestConfirmed(t *testing.T) {
 		}, nil},
 	} {
 		p := merge(2, viewsOf(tc.nodes, noon.Add(10*time.Second)))
-		got, err := p.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := p.open(nil)
 		if ids := idsOf(got.Requests); !slices.Equal(ids, tc.want) {
 			t.Errorf("%s: %q are open, want %q", tc.name, ids, tc.want)
 		}
@@ -86,10 +84,7 @@ func TestLapsed(t *testing.T) {
 	late := kept(t, open, "late", 2)
 	nodes := []map[string]value{{"a:late": late}, {"a:late": late}, {"a:early": kept(t, reserved, "early", 1)}}
 	for after, want := range map[time.Duration]string{10 * time.Second: "", time.Minute: "late", 2 * time.Hour: ""} {
-		got, err := merge(2, viewsOf(nodes, noon.Add(after))).open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := merge(2, viewsOf(nodes, noon.Add(after))).open(nil)
 		if ids := idsOf(got.Requests); len(ids) > 1 || len(ids) == 1 != (want != "") {
 			t.Errorf("after %v %q are open, want %q", after, ids, want)
 		}
@@ -99,14 +94,20 @@ func TestLapsed(t *testing.T) {
 	}
 }
 
-// TestForeignActs: an act of a newer release, or no act at all, is an error, not nothing.
+// TestForeignActs: an act of a newer release, or no act at all, harms no other; a pause stays in force.
 func TestForeignActs(t *testing.T) {
 	t.Parallel()
 	newer := kept(t, open, "t", 1)
 	newer.rest = `{"v":2,"id":"t","kind":"trigger"}`
-	node := map[string]value{"a:t": newer}
-	if _, err := merge(1, viewsOf([]map[string]value{node}, noon)).open(); err == nil {
-		t.Error("an act of a newer release reads as one of this")
+	paused := value{state: pauseOrResume, at: 1, line: "tag%20x", rest: "not JSON"}
+	node := map[string]value{"a:t": newer, "a:other": kept(t, open, "other", 2), "p:tag%20x": paused}
+	var u unreadable.Log
+	got := merge(1, viewsOf([]map[string]value{node}, noon)).open(&u)
+	if ids := idsOf(got.Requests); !slices.Equal(ids, []string{"other"}) || len(got.Pauses) != 1 || got.Pauses[0].Tag != "x" {
+		t.Errorf("open are %+v", got)
+	}
+	if n, _ := u.Count(); n != 2 {
+		t.Errorf("%d values were noted, want 2", n)
 	}
 	for _, text := range []string{"", "O", "O|1|2|3|line", "O|x|2|3|line|{}"} {
 		if v, err := parseValue(text); err == nil {
@@ -115,8 +116,8 @@ func TestForeignActs(t *testing.T) {
 	}
 	want := kept(t, open, "t", 1)
 	want.rest = `{"reason":"a|b"}`
-	if got, err := parseValue(want.String()); err != nil || got != want {
-		t.Errorf("parseValue = %+v, %v, want %+v", got, err, want)
+	if v, err := parseValue(want.String()); err != nil || v != want {
+		t.Errorf("parseValue = %+v, %v, want %+v", v, err, want)
 	}
 }
 

@@ -27,9 +27,5 @@ func (a *Acts) Open(ctx context.Context) (acts.Open, error) {
 		return acts.Open{}, fmt.Errorf("%s: %w: %d of %d nodes have a complete memory; the others restarted less than a grace ago",
 			doing, locking.ErrNoQuorum, n, a.set.Len())
 	}
-	store, err := p.open()
-	if err != nil {
-		return acts.Open{}, fmt.Errorf("%s: %w", doing, err)
-	}
-	return store, nil
+	return p.open(a.Unreadable), nil
 }

@@ -16,7 +16,7 @@ local function sweep()
       kept = parse(all[i + 1])
       kept.field, til = field, kept.til
     end
-    if kind == 'la' then til = tonumber(all[i + 1]) end
+    if kind == 'la' then til = tonumber(all[i + 1]) or 0 end
     live[field] = kept
     if til > 0 and til + keep < now then
       redis.call('HDEL', acts, field)

@@ -2,7 +2,6 @@ package redisacts
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -39,7 +38,7 @@ func (a *Acts) readViews(ctx context.Context, doing string) ([]view, error) {
 		asking.Go(func() {
 			replies[i] = n.Call(ctx, a.lua.look, a.keys(), known.version)
 			if replies[i].Err == nil {
-				views[i], replies[i].Err = known.update(n, replies[i])
+				views[i] = a.update(known, n, replies[i])
 			}
 		})
 	}
@@ -74,8 +73,8 @@ func (a *Acts) sendMissing(ctx context.Context, views []view, lacking []map[stri
 				return
 			}
 			r := views[i].node.Call(ctx, a.lua.look, a.keys(), views[i].version)
-			if v, err := views[i].update(views[i].node, r); r.Err == nil && err == nil {
-				views[i] = v
+			if r.Err == nil {
+				views[i] = a.update(views[i], views[i].node, r)
 			}
 		})
 	}
@@ -87,20 +86,21 @@ func (a *Acts) sendMissing(ctx context.Context, views []view, lacking []map[stri
 }
 
 // update returns the view of a node after its answer.
-func (v view) update(n *members.Node, r members.Reply) (view, error) {
+func (a *Acts) update(v view, n *members.Node, r members.Reply) view {
 	next := view{node: n, version: v.version, now: r.NodeTime.UnixMilli(), vouches: r.Arg(0) == "1", values: v.values}
 	if r.Code == "SAME" {
-		return next, nil
+		return next
 	}
 	next.version, next.values = r.Arg(1), map[string]value{}
 	for i := 2; i+1 < len(r.Args); i += 2 {
 		parsed, err := parseValue(r.Args[i+1])
 		if err != nil {
-			return view{}, fmt.Errorf("reading the acts: %w", err)
+			a.Unreadable.Skipped("act "+r.Args[i], err)
+			continue
 		}
 		next.values[r.Args[i]] = parsed
 	}
-	return next, nil
+	return next
 }
 
 // view returns the node's last view; without a version if there is none.

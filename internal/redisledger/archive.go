@@ -34,18 +34,23 @@ func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token lock
 	doing := "reading a log of " + job
 	replies := l.set.Call(ctx, l.lua.log, []string{l.set.JobKey(job, "logs")}, logName(tick, token))
 	var log ledger.Log
-	found := false
+	found, unread := false, error(nil)
 	for _, r := range replies {
 		if r.Err != nil || r.Code != "OK" {
 			continue
 		}
 		stored, err := ledger.DecodeLog([]byte(r.Arg(0)))
 		if err != nil {
-			return ledger.Log{}, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
+			l.Unreadable.Skipped("log "+job+" "+logName(tick, token), err)
+			unread = fmt.Errorf("%s: %s: %w", doing, r.Node, err)
+			continue
 		}
 		if !found || stored.Newer(log) {
 			found, log = true, stored
 		}
+	}
+	if !found && unread != nil {
+		return ledger.Log{}, unread
 	}
 	if !found {
 		if _, err := answers(l.set, doing, replies); err != nil {

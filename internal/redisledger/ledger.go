@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -22,6 +23,9 @@ const keepRecords = 1000
 // be used by many goroutines. Every method returns locking.ErrNoQuorum, with
 // what each node said, when too few nodes answered.
 type Ledger struct {
+	// Unreadable notes records that cannot be read.
+	Unreadable *unreadable.Log
+
 	set    *members.Set
 	keep   int           // notes per job
 	lately time.Duration // how long a replica stays after its last beat

@@ -3,12 +3,15 @@ package redisledger
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -18,6 +21,8 @@ type merger struct {
 	quorum, answered int
 	claims           map[claimKey]*claim
 	notRun           map[tickKey]records.Record // the highest of each tick
+	unreadable       map[tickKey]error          // ticks with a record that cannot be read
+	unread           *unreadable.Log
 	// If records were trimmed, gone is the latest tick with a dropped record, in
 	// milliseconds. Up to it, it is unknown whether a tick ran.
 	trimmed bool
@@ -44,7 +49,7 @@ type claim struct {
 func newMerger(quorum, answered int) merger {
 	return merger{
 		quorum: quorum, answered: answered,
-		claims: map[claimKey]*claim{}, notRun: map[tickKey]records.Record{},
+		claims: map[claimKey]*claim{}, notRun: map[tickKey]records.Record{}, unreadable: map[tickKey]error{},
 	}
 }
 
@@ -79,6 +84,7 @@ func (c *claim) finished() bool { return c.record.Kind != records.Started }
 func (m *merger) forgetUpTo(tick int64) {
 	maps.DeleteFunc(m.claims, func(k claimKey, _ *claim) bool { return k.tick <= tick })
 	maps.DeleteFunc(m.notRun, func(k tickKey, _ records.Record) bool { return k.tick <= tick })
+	maps.DeleteFunc(m.unreadable, func(k tickKey, _ error) bool { return k.tick <= tick })
 }
 
 // known is an entry and how certain it is.
@@ -89,25 +95,41 @@ type known struct {
 }
 
 // known returns one entry per claim and per recorded tick, unsorted.
-func (m *merger) known(job string) ([]known, error) {
+func (m *merger) known(job string) []known {
 	maps.DeleteFunc(m.notRun, func(k tickKey, _ records.Record) bool { return m.trimmed && k.tick <= m.gone })
 	var all []known
 	for _, c := range m.claims {
-		k, err := c.entry(job, m.quorum, m.answered)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, k)
+		all = append(all, c.entry(job, m.note(job, c.record), m.quorum, m.answered))
 	}
 	countAttempts(all)
 	for tick, r := range m.notRun {
-		e, err := ledger.DecodeNote(r.Note)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, known{Entry: e.Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
+		all = append(all, known{Entry: m.note(job, r).Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
 	}
-	return all, nil
+	for tick, err := range m.unreadable {
+		all = append(all, known{Entry: ledger.UnreadableNote(err).Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
+	}
+	return all
+}
+
+// skip adds a record that cannot be read, by its score.
+func (m *merger) skip(job, score, text string, err error) {
+	m.unread.Skipped(fmt.Sprintf("ledger %s %s %s", job, score, text), err)
+	ms, _ := strconv.ParseInt(score, 10, 64) // of a script
+	stream := locking.StreamSchedule
+	if head, _, found := strings.Cut(text, "|"); found && len(head) > 1 && len(head) < 100 && !strings.Contains(head, " ") {
+		stream = head[1:]
+	}
+	m.unreadable[tickKey{stream, ms}] = err
+}
+
+// note is what is known of a record by its note.
+func (m *merger) note(job string, r records.Record) ledger.Entry {
+	e, err := ledger.DecodeNote(r.Note)
+	if err != nil {
+		m.unread.Skipped(fmt.Sprintf("ledger %s %s", job, r.Encode()), err)
+		return ledger.UnreadableNote(err)
+	}
+	return e
 }
 
 func (k known) tick() tickKey { return tickKey{k.Stream, k.OrderKey().UnixMilli()} }
@@ -127,25 +149,25 @@ func countAttempts(runs []known) {
 	}
 }
 
-func (c *claim) entry(job string, quorum, answered int) (known, error) {
-	e, err := ledger.DecodeNote(c.record.Note)
-	if err != nil {
-		return known{}, err
-	}
+func (c *claim) entry(job string, e ledger.Entry, quorum, answered int) known {
 	e = e.Placed(job, c.record.Stream, c.record.Tick)
 	e.Token = locking.Token(c.record.Token)
 	switch {
 	case c.record.Kind == records.Late:
-		if e.Outcome != ledger.LeaseLost { // else the run knew
+		if e.Outcome != ledger.LeaseLost && e.Outcome != ledger.Unreadable { // else the run knew
 			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeLateEnd})
 		}
 	case c.finished():
 	case c.held:
 		e.Outcome = ledger.Running
 	default:
-		e.Outcome, e.Reason = ledger.Interrupted, c.interrupted(quorum, answered)
+		why := c.interrupted(quorum, answered)
+		if e.Outcome == ledger.Unreadable {
+			why = why.And(e.Reason)
+		}
+		e.Outcome, e.Reason = ledger.Interrupted, why
 	}
-	return known{Entry: e, doubtful: !c.finished() && c.nodes < quorum}, nil
+	return known{Entry: e, doubtful: !c.finished() && c.nodes < quorum}
 }
 
 // interrupted is the reason of a run that never ended.

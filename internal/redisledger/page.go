@@ -48,11 +48,12 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 	list, memo := make([]page, len(spans)), decoded{}
 	for i := range list {
 		list[i] = page{merge: newMerger(l.set.Quorum(), len(replies)), complete: true}
+		list[i].merge.unread = l.Unreadable
 	}
 	for _, r := range replies {
 		said := words{left: r.Args}
 		for i := range list {
-			if err := list[i].add(&said, memo); err != nil {
+			if err := list[i].add(spans[i].job, &said, memo); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
 			}
 		}
@@ -61,7 +62,7 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 }
 
 // add adds one node's answer about a job, see read.lua.
-func (p *page) add(w *words, memo decoded) error {
+func (p *page) add(job string, w *words, memo decoded) error {
 	rest, more, err := w.tick()
 	if err != nil {
 		return err
@@ -88,9 +89,11 @@ func (p *page) add(w *words, memo decoded) error {
 		return err
 	}
 	for _, text := range records {
+		score, text, _ := strings.Cut(text, " ")
 		rec, err := memo.record(text)
 		if err != nil {
-			return err
+			p.merge.skip(job, score, text, err)
+			continue
 		}
 		p.merge.add(rec, owners...)
 	}
@@ -98,7 +101,7 @@ func (p *page) add(w *words, memo decoded) error {
 }
 
 // known returns the entries of the ticks that the page covers.
-func (p *page) known(job string) ([]known, error) {
+func (p *page) known(job string) []known {
 	if !p.complete {
 		p.merge.forgetUpTo(p.horizon)
 	}

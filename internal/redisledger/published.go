@@ -30,7 +30,7 @@ func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	for _, reply := range replies {
 		for pair := range slices.Chunk(reply.Args, 2) {
 			if err := p.add(pair); err != nil {
-				return nil, fmt.Errorf("%s: %s stores a job that this release cannot read: %w", doing, reply.Node, err)
+				l.Unreadable.Skipped(fmt.Sprintf("job %.200q", pair[len(pair)-1]), err)
 			}
 		}
 	}

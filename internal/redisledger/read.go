@@ -18,10 +18,7 @@ func (l *Ledger) read(ctx context.Context, q ledger.Query, choose func([]known) 
 		if err != nil {
 			return nil, err
 		}
-		entries, err := pages[0].known(q.Job)
-		if err != nil {
-			return nil, err
-		}
+		entries := pages[0].known(q.Job)
 		chosen := choose(entries)
 		for _, e := range chosen {
 			if q.Wants(e) {

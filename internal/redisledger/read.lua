@@ -9,7 +9,7 @@
 -- arg(3)  limit of runs, and of notes; then the arguments of the next job, and so on
 -- Replies OK, then of each job: the tick of the newest record that was not read, or ''; the
 -- highest tick with a dropped record, or ''; the number of locks, the value of each or '',
--- none without records; the number of records, record…. Claims come first, and do not count
+-- none without records; the number of records, and each after its tick and a space. Claims come first, and do not count
 -- toward the limit.
 local reply, n = {'OK', nowtext}, 2
 local function say(value)
@@ -25,8 +25,8 @@ for job = 0, nargs / 3 - 1 do
   local latest, earliest, most = arg(3 * job + 1), tonumber(arg(3 * job + 2)), tonumber(arg(3 * job + 3))
   local lock, fence = key(4 * job + 4), key(4 * job + 5)
   local rest, gone, records, locks = -1, -1, {}, {lock}
-  local function take(record)
-    records[#records + 1] = record
+  local function take(record, score)
+    records[#records + 1] = num(score) .. ' ' .. record
     local tick, stream = string.match(record, '^S(%d+) %d+ %S+ %d %d+ 1 ([^ |]+)')
     if tick then locks[#locks + 1] = lock .. ':' .. stream .. ':' .. tick end
   end
@@ -36,7 +36,7 @@ for job = 0, nargs / 3 - 1 do
   for stream in string.gmatch(streams or '', '[^,]+') do
     local claim = redis.call('GET', string.sub(fence, 1, -6) .. 'claim.' .. stream) or ''
     local tick = tonumber(string.match(claim, '^%-(%d+) ') or '-1')
-    if tick >= earliest and tick < limit then take('S' .. string.sub(claim, 2)) end
+    if tick >= earliest and tick < limit then take('S' .. string.sub(claim, 2), tick) end
   end
   for set = 4 * job + 1, 4 * job + 2 do
     local found, count = redis.call('ZRANGE', key(set + 1), latest, '-inf', 'BYSCORE', 'REV', 'LIMIT', '0', num(most + 2), 'WITHSCORES'), 0
@@ -47,7 +47,7 @@ for job = 0, nargs / 3 - 1 do
         break
       elseif record ~= 'E' then
         count = count + 1
-        take(record)
+        take(record, tick)
       end
     end
     gone = math.max(gone, tonumber(redis.call('ZSCORE', key(set + 1), 'E') or '-1'))

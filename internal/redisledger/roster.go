@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -24,7 +25,7 @@ func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 	if err != nil {
 		return nil, err
 	}
-	return latest("announcing this replica", replies, heard)
+	return latest(l.Unreadable, replies, heard), nil
 }
 
 // Replicas implements [scheduler.Roster].
@@ -33,7 +34,7 @@ func (l *Ledger) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	return latest("listing the replicas", replies, heard)
+	return latest(l.Unreadable, replies, heard), nil
 }
 
 // Remembered lists the replicas seen lately, and the lost ones: most of the nodes that
@@ -55,20 +56,13 @@ func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 		for j, text := range reply.Args {
 			reply.Args[j] = strings.TrimPrefix(text, silent)
 		}
-		list, err := latest(doing, []members.Reply{reply}, heard)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list {
+		for _, r := range latest(l.Unreadable, []members.Reply{reply}, heard) {
 			if nodes[r.ID]++; r.Seen.After(lost[r.ID].Seen) {
 				lost[r.ID] = r
 			}
 		}
 	}
-	list, err := latest(doing, replies, heard)
-	if err != nil {
-		return nil, err
-	}
+	list := latest(l.Unreadable, replies, heard)
 	for _, r := range list {
 		delete(lost, r.ID)
 	}
@@ -100,7 +94,7 @@ func (l *Ledger) Leave(ctx context.Context, id string) error {
 
 // latest decodes the nodes' texts, each only once, and returns the newest of each name,
 // sorted by name.
-func latest[V any](doing string, replies []members.Reply, key func(V) (string, time.Time)) ([]V, error) {
+func latest[V any](u *unreadable.Log, replies []members.Reply, key func(V) (string, time.Time)) []V {
 	newest, known := map[string]V{}, map[string]bool{}
 	for _, reply := range replies {
 		for _, text := range reply.Args {
@@ -110,7 +104,8 @@ func latest[V any](doing string, replies []members.Reply, key func(V) (string, t
 			known[text] = true
 			var v V
 			if err := json.Unmarshal([]byte(text), &v); err != nil {
-				return nil, fmt.Errorf("%s: %s stores JSON that this release cannot read: %w", doing, reply.Node, err)
+				u.Skipped(fmt.Sprintf("replica %.200q", text), err)
+				continue
 			}
 			name, at := key(v)
 			have, ok := newest[name]
@@ -123,5 +118,5 @@ func latest[V any](doing string, replies []members.Reply, key func(V) (string, t
 	for _, name := range slices.Sorted(maps.Keys(newest)) {
 		list = append(list, newest[name])
 	}
-	return list, nil
+	return list
 }

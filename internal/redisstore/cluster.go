@@ -7,6 +7,7 @@ import (
 	"github.com/quorate/quorate/internal/redisacts"
 	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 )
@@ -18,6 +19,8 @@ type Cluster struct {
 	// Ledger is also the roster, and has the sets of jobs that replicas serve.
 	Ledger *redisledger.Ledger
 	Acts   *redisacts.Acts
+	// Unreadable has the records that could not be read.
+	Unreadable *unreadable.Log
 }
 
 // Open opens what config.ReadCluster has read, without contacting a node. Close
@@ -27,7 +30,10 @@ func Open(cfg members.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
-	return &Cluster{Set: set, Ledger: redisledger.New(set), Acts: redisacts.New(set)}, nil
+	u := new(unreadable.Log)
+	c := &Cluster{Set: set, Ledger: redisledger.New(set), Acts: redisacts.New(set), Unreadable: u}
+	c.Ledger.Unreadable, c.Acts.Unreadable = u, u
+	return c, nil
 }
 
 // Close closes the connections.

@@ -5,16 +5,22 @@ import (
 	"crypto/rand"
 	"strings"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // The kinds of notes that are no acts of other kinds.
 const (
 	Release Kind = "release" // a lock was taken from its holder
 	Copy    Kind = "copy"    // the store was copied from another one
+	// Unreadable is the kind of an act whose record cannot be read; its Result says why.
+	Unreadable Kind = "unreadable"
 )
 
 // Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Trigger, Backfill, Cancel, Pause, Resume, Release, Copy} }
+func Kinds() []Kind {
+	return []Kind{Trigger, Backfill, Cancel, Pause, Resume, Release, Copy, Unreadable}
+}
 
 // RefusedResult is the prefix of a refused act's result.
 const RefusedResult = "refused: "
@@ -23,7 +29,9 @@ const RefusedResult = "refused: "
 func (a Act) Refused() bool { return strings.HasPrefix(a.Result, RefusedResult) }
 
 // IsNote reports whether the act was noted: it was done or refused without a request.
-func (a Act) IsNote() bool { return a.Refused() || a.Kind == Release || a.Kind == Copy }
+func (a Act) IsNote() bool {
+	return a.Refused() || a.Kind == Release || a.Kind == Copy || a.Kind == Unreadable
+}
 
 // A Notebook is a Store that also takes notes: actions that were done or refused outside of
 // acts, for readers of the audit log. A note appears in Audit only.
@@ -35,13 +43,37 @@ type Notebook interface {
 }
 
 // Noted returns a as a note of the audit log: closed at the given time, with long texts
-// cut. It is for implementations.
+// cut. Whatever a is, a note of it can be stored. It is for implementations.
 func (a Act) Noted(at time.Time) Act {
-	a.ID = "note-" + rand.Text()
-	a.At = at.Truncate(time.Millisecond).UTC()
-	a.By, a.Reason, a.Job, a.Tag = noted(a.By), noted(a.Reason), noted(a.Job), noted(a.Tag)
-	a.Within, a.Params = 0, nil
-	return a.Done(a.Result, at)
+	note := Act{
+		ID: "note-" + rand.Text(), Kind: Kind(noted(string(a.Kind))), At: at.Truncate(time.Millisecond).UTC(),
+		Job: noted(a.Job), Tag: noted(a.Tag), All: a.All, By: noted(a.By), Reason: noted(a.Reason),
+		Trigger: ledger.Trigger(noted(string(a.Trigger))), Parent: noted(a.Parent), Run: noted(a.Run),
+		From: a.From, To: a.To, Concurrency: a.Concurrency,
+	}
+	return note.Done(a.Result, at)
+}
+
+// UnreadablePause is what stays in force of a pause or resume of the line whose record cannot be read: a
+// pause, until somebody resumes its target. It is for implementations.
+func UnreadablePause(line string, err error) Act {
+	a := Act{ID: "unreadable-" + shortHash(line), Kind: Pause, By: "unknown", Reason: noted("its record cannot be read: " + err.Error())}
+	kind, name, _ := strings.Cut(line, " ")
+	switch kind {
+	case "all":
+		a.All = true
+	case "tag":
+		a.Tag = name
+	default:
+		a.Job = name
+	}
+	return a
+}
+
+// UnreadableAct is what listings show of an act whose record, known by a name, cannot be read. It is for
+// implementations.
+func UnreadableAct(record string, at time.Time, err error) Act {
+	return Act{ID: "unreadable-" + shortHash(record), Kind: Unreadable, At: at}.Done("the record "+noted(record)+" cannot be read: "+err.Error(), at)
 }
 
 func noted(text string) string {

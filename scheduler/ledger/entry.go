@@ -9,7 +9,7 @@ import (
 // An Outcome is how a tick or a run ended.
 type Outcome string
 
-// Outcomes of runs, and the two of ticks that did not run.
+// Outcomes of runs, the two of ticks that did not run, and that of a record that cannot be read.
 const (
 	Running     Outcome = "running"
 	Succeeded   Outcome = "succeeded"
@@ -21,11 +21,13 @@ const (
 
 	Skipped Outcome = "skipped" // decided not to run it, for Reason
 	Missed  Outcome = "missed"  // could not be run, for Reason
+
+	Unreadable Outcome = "unreadable" // its record cannot be read, for Reason
 )
 
 // Outcomes lists all outcomes.
 func Outcomes() []Outcome {
-	return []Outcome{Running, Succeeded, Failed, TimedOut, LeaseLost, Interrupted, Cancelled, Skipped, Missed}
+	return []Outcome{Running, Succeeded, Failed, TimedOut, LeaseLost, Interrupted, Cancelled, Skipped, Missed, Unreadable}
 }
 
 // A Trigger is why a run began.
@@ -136,7 +138,9 @@ func (e Entry) Placed(job, stream string, key time.Time) Entry {
 }
 
 // Ran reports whether the entry is that of a run. The function of a run may decide to skip, too.
-func (e Entry) Ran() bool { return e.Outcome != Missed && (e.Outcome != Skipped || e.Token != 0) }
+func (e Entry) Ran() bool {
+	return e.Outcome != Missed && (e.Outcome != Skipped && e.Outcome != Unreadable || e.Token != 0)
+}
 
 // HandedOver reports whether e is a run that a drain has ended and another replica runs
 // again: an Interrupted one with a known end.

@@ -38,6 +38,15 @@ type note struct {
 	Beats    *beatsNote    `json:"beats,omitempty"`
 }
 
+// lastMilli is the last millisecond of the year 9999: texts cannot have later times.
+const lastMilli = 253402300799999
+
+// UnreadableNote is the entry of a tick whose note, or other record, cannot be read. It is for
+// implementations.
+func UnreadableNote(err error) Entry {
+	return Entry{Outcome: Unreadable, Reason: Reason{Code: CodeUnreadable, Details: &Details{Text: clipTo(err.Error(), maxReasonText)}}}
+}
+
 // EncodeNote returns the stored form of e without job, stream, order key, token and
 // attempt. Long texts are cut.
 func EncodeNote(e Entry) []byte {
@@ -76,6 +85,11 @@ func DecodeNote(b []byte) (Entry, error) {
 	}
 	if n.V > noteVersion {
 		return Entry{}, fmt.Errorf("ledger note has version %d, this release reads up to %d: upgrade quorate", n.V, noteVersion)
+	}
+	for _, ms := range []int64{n.Tick, n.Started, n.Finished} {
+		if ms < 0 || ms > lastMilli {
+			return Entry{}, fmt.Errorf("a ledger note has the time %d ms, beyond the year 9999", ms)
+		}
 	}
 	started := fromMillis(n.Started)
 	return Entry{

@@ -40,6 +40,7 @@ const (
 	CodeUnknown        Code = "unknown"         // the reason is unknown
 	CodeHistoryLost    Code = "history_lost"    // nodes may have lost what they knew of it
 	CodeHistoryTrimmed Code = "history_trimmed" // its entry was dropped
+	CodeUnreadable     Code = "unreadable"      // its entry, or a part of it, cannot be read
 )
 
 // The codes of runs, besides CodeDrained and CodeCancelled.
@@ -89,6 +90,8 @@ func (c Code) Outcomes() []Outcome {
 		return []Outcome{TimedOut}
 	case CodeInterrupted:
 		return []Outcome{Interrupted}
+	case CodeUnreadable:
+		return []Outcome{Unreadable}
 	case CodeDrained:
 		return []Outcome{Missed, Cancelled, Interrupted}
 	case CodeCancelled:

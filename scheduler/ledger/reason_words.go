@@ -65,6 +65,7 @@ var sentences = [...]sentence{
 	{CodeUnknown, "", "unknown: no replica has recorded what became of it"},
 	{CodeHistoryLost, "", "unknown: history may have been lost"},
 	{CodeHistoryTrimmed, "", "unknown: history was trimmed"},
+	{CodeUnreadable, "", "unreadable: the record of it cannot be read: {text}"},
 	{CodeFunction, "", "{text}"},
 	{CodeReplaced, "", "run was cancelled: replaced by tick {tick}"},
 	{CodeMaxHold, "", "max_hold: the run took longer than lock.max_hold lets a lease be kept"},

@@ -129,6 +129,7 @@ func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (
 	if n.Cluster, err = redisstore.Open(cfg); err != nil {
 		return nil, err
 	}
+	n.Unreadable.To(log)
 	if n.locker, err = redlock.New(n.Set, redlock.Options{}); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}

@@ -43,6 +43,7 @@ func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*single, e
 	if err != nil {
 		return nil, err
 	}
+	opened.Unreadable.To(log)
 	s := &single{Cluster: opened, log: log}
 	s.last.Store(&seen{err: errors.New("connecting to the store")})
 	return s, nil

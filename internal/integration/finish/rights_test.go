@@ -90,7 +90,7 @@ func TestFormsOfAnEnd(t *testing.T) {
 		"half a pair": {note(`"error":"\ud800"`), none}, "an endless number": {note(`"x":1e400`), none}, "a huge exponent": {note(`"x":1e999999`), none},
 		"failed": {`{"v":2,"outcome":"failed"}`, none}, "no outcome": {`{"v":2}`, none}, "running": {`{"v":2,"outcome":"running"}`, none},
 		"of a later release": {`{"v":3,"outcome":"succeeded"}`, none}, "an array": {`[]`, none}, "null": {`null`, none}, "a number": {`1`, none},
-		"too long": {note(`"x":"` + strings.Repeat("x", 300000) + `"`), none},
+		"too long":            {note(`"x":"` + strings.Repeat("x", 300000) + `"`), none},
 		"followers as object": {ended, `{}`}, "a follower as object": {ended, `[{"id":"a","job":"b","by":"root","parent":"x"}]`},
 		"a long name": {ended, `["` + strings.Repeat("x", 301) + `"]`}, "many": {ended, `["a"` + strings.Repeat(`,"a"`, 100) + `]`},
 		"no name": {ended, `[""]`}, "null as a name": {ended, `[null]`}, "followers null": {ended, `null`}, "a zero": {ended, `["a\u0000"]`},

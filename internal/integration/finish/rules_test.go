@@ -30,7 +30,7 @@ type caser struct {
 	lease  locking.Lease
 	base   time.Time
 	after  []string // the jobs that follow
-	text   string // of the note
+	text   string   // of the note
 }
 
 // claim claims the n-th tick of the job.

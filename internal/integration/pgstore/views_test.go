@@ -70,7 +70,8 @@ func viewsAgree(t *testing.T, w *world) {
 	storeLedger(t, s)
 	c := connect(t, w.urlAs("replica"))
 	l := onestore.New(s, time.Second)
-	for _, job := range []string{"report", "trimmed", "dead", "held", "overlapping", "odd"} {
+	storeUnreadable(t, s)
+	for _, job := range []string{"report", "trimmed", "dead", "held", "overlapping", "odd", "garbled", "blind", "lost"} {
 		for view, list := range map[string]func(context.Context, ledger.Query) ([]ledger.Entry, error){"runs": l.Runs, "ticks": l.Ticks} {
 			entries, err := list(t.Context(), ledger.Query{Job: job, Limit: 100})
 			if err != nil {
@@ -92,6 +93,41 @@ func viewsAgree(t *testing.T, w *world) {
 				t.Errorf("%s of %s are %q, %v; the listing has %q", view, job, got, err, want)
 			}
 		}
+	}
+}
+
+// storeUnreadable stores records that nobody can read, and others of their jobs.
+func storeUnreadable(t *testing.T, s store.Store) {
+	t.Helper()
+	_, stamp, err := s.Read(t.Context(), keyX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 2, 0, 0, 0, time.UTC).UnixMilli()
+	good := ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded, Started: time.UnixMilli(at), Finished: time.UnixMilli(at)})
+	txn := store.Txn{Life: stamp.Life}
+	raw := func(job string, n int64, text string) {
+		key := records.EntryKey(job, records.Entry{Stream: "schedule", Tick: at + n*1000, Token: uint64(n)})
+		txn.Put = append(txn.Put, store.Write{Key: key, Value: json.RawMessage(text)})
+	}
+	form := `{"kind":"F","stream":"schedule","tick":%d,"token":%d,"owner":"o","note":%s}`
+	for n, note := range []string{
+		string(good), `{"tick":"abc"}`, `{"started":1e400}`, `{"finished":99999999999999999}`, `{"started":253402300800000}`, `{"replica":5}`, `{"reason":"x"}`,
+		`{"tries":"x"}`, `{"error":["x"]}`, `{"v":3}`, `[]`, `"text"`, `5`, `{"trigger":{}}`, `{"parent":1.5}`, `{"outcome":7}`, `{"reason":{"c":1}}`, string(good),
+	} {
+		raw("garbled", int64(n+1), fmt.Sprintf(form, at+int64(n+1)*1000, n+1, note))
+	}
+	for n, text := range []string{`5`, `[]`, `"x"`, `{}`, `{"kind":"X"}`, `{"kind":5}`, `{"kind":"F","rank":"x"}`, `null`} {
+		raw("garbled", int64(n+30), text)
+	}
+	for job, text := range map[string]string{"blind": `{"streams":5}`, "lost": `[]`} {
+		txn.Put = append(txn.Put, store.Write{Key: records.ClaimsKey(job), Value: json.RawMessage(text)})
+		raw(job, 1, fmt.Sprintf(`{"kind":"S","stream":"schedule","tick":%d,"token":1,"owner":"o","note":{"v":2}}`, at+1000))
+		raw(job, 2, fmt.Sprintf(form, at+2000, 2, good))
+		txn.Put = append(txn.Put, store.Write{Key: store.Key{Kind: store.Logs, Name: job}, Value: json.RawMessage(`{"trimmed":"x"}`)})
+	}
+	if o, err := s.Commit(t.Context(), txn); err != nil || !o.Won {
+		t.Fatalf("Commit = %+v, %v", o, err)
 	}
 }
 

@@ -15,11 +15,11 @@ func (s *Store) Close(ctx context.Context, id, result string) error {
 		if err != nil || list[0].Version == 0 {
 			return nil, err
 		}
-		all, err := decode(list)
+		act, err := acts.Decode(list[0].Value)
 		if err != nil {
 			return nil, err
 		}
-		act := all[0].Done(result, stamp.At())
+		act = act.Done(result, stamp.At())
 		t := &store.Txn{Life: stamp.Life, If: []store.Compare{{Key: open, Version: list[0].Version}}, Delete: []store.Key{open}}
 		return t, put(t, act, key("act", id), logKey("audit", act))
 	})

@@ -35,27 +35,28 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 	if act.Kind.Request() {
 		keys, inForce = append(keys, key("open", act.ID)), "open"
 	}
-	lists, stamp, err := s.store.List(ctx, store.Only(id), store.Only(line), store.Of(store.Acts, inForce))
-	if err != nil {
-		return act, nil, err
-	}
-	known, err := decode(slices.Concat(lists[0], lists[1]))
+	some := store.Of(store.Acts, inForce)
+	some.Limit = openMost
+	lists, stamp, err := s.store.List(ctx, store.Only(id), store.Only(line), some)
 	if err != nil {
 		return act, nil, err
 	}
 	if len(lists[0]) > 0 {
-		if known[0].Fingerprint() != act.Fingerprint() {
-			err = &acts.ReusedIDError{ID: act.ID}
+		known, err := acts.Decode(lists[0][0].Value)
+		if err != nil || known.Fingerprint() != act.Fingerprint() {
+			return known, nil, &acts.ReusedIDError{ID: act.ID}
 		}
-		return known[0], nil, err
+		return known, nil, nil
 	}
 	if err := s.checkLimit(act, lists[2], stamp.At()); err != nil {
 		return act, nil, err
 	}
 	t := &store.Txn{Life: stamp.Life, If: []store.Compare{{Key: id}, {Key: line}}}
 	act.At = stamp.At().Truncate(time.Millisecond).UTC()
-	for i, last := range known { // at most one: the latest of the line
-		t.If[1].Version = lists[1][i].Version
+	for _, latest := range lists[1] { // at most one: the latest of the line
+		t.If[1].Version = latest.Version
+	}
+	for _, last := range s.decode(lists[1]) {
 		if !last.Last().Before(act.At) {
 			act.At = last.Last().Add(time.Millisecond)
 		}
@@ -72,12 +73,11 @@ func (s *Store) checkLimit(act acts.Act, inForce []store.Record, now time.Time) 
 	if act.Kind == acts.Resume || len(inForce) < most {
 		return nil
 	}
-	all, err := decode(inForce)
-	all = slices.DeleteFunc(all, func(a acts.Act) bool {
+	all := slices.DeleteFunc(s.decode(inForce), func(a acts.Act) bool {
 		return a.Kind == acts.Resume || a.Kind == acts.Pause && a.Line() == act.Line() || a.Kind.Request() && !a.Expires().After(now)
 	})
-	if err == nil && len(all) >= most {
-		err = acts.TooMany(act.Kind, most)
+	if len(all) >= most {
+		return acts.TooMany(act.Kind, most)
 	}
-	return err
+	return nil
 }

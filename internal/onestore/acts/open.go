@@ -2,16 +2,21 @@ package acts
 
 import (
 	"context"
+	"net/url"
 	"slices"
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
+// openMost bounds the open requests of one reading: it is more than there may be.
+const openMost = 3 * acts.MaxOpen
+
 // Open implements [acts.Store]. It is one call of the store, unless requests are queued.
 func (s *Store) Open(ctx context.Context) (acts.Open, error) {
 	const doing = "reading the acts"
-	ranges := []store.Range{store.Of(store.Acts, "pause"), store.Of(store.Acts, "open"), store.Of(store.Acts, "queue")}
+	ranges := []store.Range{store.Of(store.Acts, "pause"), store.Of(store.Acts, "open"), s.queuePage()}
+	ranges[1].Limit = openMost
 	lists, stamp, err := s.store.List(ctx, ranges...)
 	if err != nil {
 		return acts.Open{}, failed(doing, err)
@@ -21,12 +26,14 @@ func (s *Store) Open(ctx context.Context) (acts.Open, error) {
 			lists, stamp = now, at
 		}
 	}
-	all, err := decode(slices.Concat(lists[0], lists[1]))
-	if err != nil {
-		return acts.Open{}, failed(doing, err)
-	}
 	var open acts.Open
-	for _, act := range all {
+	for _, r := range lists[0] {
+		if _, err := acts.Decode(r.Value); err != nil {
+			line, _ := url.PathUnescape(r.Key.Sub) // else it is a line that no job has
+			open.Pauses = append(open.Pauses, acts.UnreadablePause(line, err))
+		}
+	}
+	for _, act := range s.decode(slices.Concat(lists[0], lists[1])) {
 		switch {
 		case act.Kind == acts.Resume:
 		case act.Kind == acts.Pause:
@@ -51,10 +58,8 @@ func (s *Store) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 	if err != nil {
 		return nil, failed(doing, err)
 	}
-	all, err := decode(slices.Concat(lists...))
-	if err != nil {
-		return nil, failed(doing, err)
-	}
+	listed := slices.Concat(lists...)
+	all := append(s.decode(listed), s.unreadable(listed)...)
 	acts.Sort(all)
 	slices.Reverse(all)
 	return all[:min(len(all), max(0, limit))], nil

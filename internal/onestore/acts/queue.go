@@ -7,32 +7,67 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // takeMost bounds the queued requests that one reading makes acts.
 const takeMost = 50
 
-// Queued counts the requests that no reading has made acts yet.
+// queuePage selects the part of the queue that this reading takes. The next one goes on behind it, and
+// then begins again, so requests of many do not keep one waiting.
+func (s *Store) queuePage() store.Range {
+	r := store.Between(store.Acts, "queue", s.queueFrom(), "")
+	r.Limit = takeMost
+	return r
+}
+
+func (s *Store) queueFrom() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from
+}
+
+// turnPage sets where the next reading begins, after one that has read some of the queue.
+func (s *Store) turnPage(queue []store.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from = ""
+	if len(queue) == takeMost {
+		s.from = queue[takeMost-1].Key.Sub + "\x01"
+	}
+}
+
+// Queued counts the requests that no reading has made acts yet, up to a bound.
 func (s *Store) Queued(ctx context.Context) (int, error) {
-	lists, _, err := s.store.List(ctx, store.Of(store.Acts, "queue"))
+	some := store.Of(store.Acts, "queue")
+	some.Limit = openMost
+	lists, _, err := s.store.List(ctx, some)
 	return len(slices.Concat(lists...)), failed("counting queued requests", err)
 }
 
-// takeQueued makes queued requests acts, oldest first, and reports whether it made any. It
-// takes at most half the time that is left; the next reading goes on.
+// takeQueued makes queued requests acts, the oldest of them first, and reports whether it made any.
+// It takes at most half the time that is left; the next reading goes on. One that cannot be taken
+// is left, and those behind it are taken.
 func (s *Store) takeQueued(ctx context.Context, queue []store.Record) (any bool) {
 	if until, bounded := ctx.Deadline(); bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(until)/2)
 		defer cancel()
 	}
+	s.turnPage(queue)
 	slices.SortFunc(queue, func(a, b store.Record) int { return cmp.Compare(a.Version, b.Version) })
-	for _, r := range queue[:min(len(queue), takeMost)] {
+	for _, r := range queue {
 		err := s.change(ctx, "taking the request "+r.Key.Sub, func() (*store.Txn, error) { return s.take(ctx, r) })
-		if err != nil {
-			break
+		switch {
+		case errors.Is(err, store.ErrUnavailable), errors.Is(err, locking.ErrSplit), ctx.Err() != nil:
+			return any
+		case err != nil:
+			s.Unreadable.Skipped(r.Key.String(), err)
+			continue
 		}
 		s.maySweep(ctx)
 		any = true
@@ -41,18 +76,23 @@ func (s *Store) takeQueued(ctx context.Context, queue []store.Record) (any bool)
 }
 
 // take returns what makes a queued request an act, nil if it is no longer queued. One that is
-// known as an act already is only removed; one that is not valid is refused in the audit log.
+// known as an act already is only removed; one that cannot be read or is not valid is refused in
+// the audit log. A run's request is also missed in the ledger then.
 func (s *Store) take(ctx context.Context, queued store.Record) (*store.Txn, error) {
 	now, stamp, err := s.store.Read(ctx, queued.Key)
 	if err != nil || now[0].Version != queued.Version {
 		return nil, err
 	}
+	t := &store.Txn{Life: stamp.Life}
 	act, err := acts.Decode(queued.Value)
 	if err != nil {
-		return nil, err
+		s.Unreadable.Skipped(queued.Key.String(), err)
+		act = acts.UnreadableAct(queued.Key.String(), stamp.At(), err)
 	}
-	t := &store.Txn{Life: stamp.Life}
-	ready, err := act.Ready()
+	ready := act
+	if err == nil {
+		ready, err = act.Ready()
+	}
 	if err == nil {
 		var made *store.Txn
 		if _, made, err = s.place(ctx, ready); made != nil {
@@ -67,7 +107,19 @@ func (s *Store) take(ctx context.Context, queued store.Record) (*store.Txn, erro
 	if err != nil {
 		act.Result = acts.RefusedResult + err.Error()
 		note := act.Noted(stamp.At())
+		if act.Trigger == ledger.ByChain && act.Job != "" && len(act.Job) <= acts.MaxName {
+			t.Put = append(t.Put, missed(note))
+		}
 		err = put(t, note, logKey("refused", note))
 	}
 	return t, err
+}
+
+// missed is the entry of a run that was asked for by another run, and refused.
+func missed(note acts.Act) store.Write {
+	e := ledger.Entry{
+		Outcome: ledger.Missed, Trigger: note.Trigger, Parent: note.Parent, Reason: ledger.TextReason("its request was " + note.Result),
+	}
+	r := records.Entry{Kind: records.NotRun, Stream: acts.StreamManual, Tick: note.At.UnixMilli(), Owner: note.ID, Rank: e.Rank(), Note: ledger.EncodeNote(e)}
+	return records.Put(records.EntryKey(note.Job, r), r)
 }

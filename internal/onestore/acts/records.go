@@ -1,7 +1,6 @@
 package acts
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -47,13 +46,26 @@ func put(t *store.Txn, a acts.Act, keys ...store.Key) error {
 	return err
 }
 
-func decode(list []store.Record) ([]acts.Act, error) {
-	all := make([]acts.Act, len(list))
-	for i, r := range list {
-		var err error
-		if all[i], err = acts.Decode(r.Value); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Key, err)
+// decode returns the acts that can be read.
+func (s *Store) decode(list []store.Record) []acts.Act {
+	all := make([]acts.Act, 0, len(list))
+	for _, r := range list {
+		if act, err := acts.Decode(r.Value); err != nil {
+			s.Unreadable.Skipped(r.Key.String(), err)
+		} else {
+			all = append(all, act)
 		}
 	}
-	return all, nil
+	return all
+}
+
+// unreadable are what listings show of the records that cannot be read.
+func (s *Store) unreadable(list []store.Record) (all []acts.Act) {
+	for _, r := range list {
+		if _, err := acts.Decode(r.Value); err != nil {
+			order, _, _ := strings.Cut(r.Key.Sub, " ")
+			all = append(all, acts.UnreadableAct(r.Key.String(), time.UnixMilli(records.MilliOf(order)).UTC(), err))
+		}
+	}
+	return all
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -16,11 +18,17 @@ import (
 // A Store is a [acts.Store] on a consistent store. It may be used by many goroutines. If the
 // store does not answer, every method returns locking.ErrNoQuorum.
 type Store struct {
+	// Unreadable notes records that cannot be read.
+	Unreadable *unreadable.Log
+
 	store   store.Store
 	keep    int // acts in the audit log
 	refused int // refused acts
 	most    int // open requests
 	pauses  int // in force
+
+	mu   sync.Mutex
+	from string // where the next reading of the queue begins; empty: at its begin
 }
 
 // New returns the acts on s. It does not call s.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -42,6 +43,8 @@ type Config struct {
 	// Trim drops entries of a job that are too many. It is called after about one of a
 	// hundred runs. Default: entries are never dropped.
 	Trim func(ctx context.Context, job string) error
+	// Unreadable notes records that cannot be read.
+	Unreadable *unreadable.Log
 	// Schema is that of the store's functions, quoted, if a transaction of a job may end its run
 	// there. Empty: it cannot.
 	Schema string

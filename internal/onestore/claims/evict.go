@@ -50,6 +50,9 @@ func (l *Locker) Evict(ctx context.Context, name string, token locking.Token, re
 
 // choose returns the holding that the token selects.
 func choose(name string, token locking.Token, held []holding) (holding, error) {
+	if len(held) > 0 && held[0].unreadable != nil {
+		return holding{}, fmt.Errorf("%s: its claims cannot be read: %w", name, held[0].unreadable)
+	}
 	may := slices.DeleteFunc(slices.Clone(held), func(h holding) bool { return !h.Held() || token != 0 && h.Token != token })
 	switch {
 	case len(may) == 0 && token != 0 && len(held) > 0:

@@ -73,11 +73,15 @@ func (l *Locker) unlocked(ctx context.Context, life string, claims store.Record)
 	return nil
 }
 
+// unreadableHolder stands for the holder of a lock whose claims or leases cannot be read.
+const unreadableHolder = "unreadable"
+
 // A holding is a locking.Holding with the lease to release.
 type holding struct {
 	locking.Holding
-	owner string
-	lease store.Record
+	owner      string
+	lease      store.Record
+	unreadable error // why nothing is known of the lock but its name
 }
 
 // holdings lists what is held among the claims and leases, those of a name with the lease
@@ -96,12 +100,13 @@ func (l *Locker) holdings(ctx context.Context, claims, leases store.Range) ([]ho
 	var list []holding
 	for _, r := range found[0] {
 		c, err := records.Decode[records.Claims](r)
-		if err != nil {
-			return nil, err
+		var some []holding
+		if err == nil {
+			some, err = holdingsOf(r.Key.Name, c, leasesOf[r.Key.Name], records.AsOf(stamp, l.cfg.Grace))
 		}
-		some, err := holdingsOf(r.Key.Name, c, leasesOf[r.Key.Name], records.AsOf(stamp, l.cfg.Grace))
 		if err != nil {
-			return nil, err
+			l.cfg.Unreadable.Skipped(r.Key.String(), err)
+			some = []holding{{unreadable: err, Holding: locking.Holding{Name: r.Key.Name, Holder: unreadableHolder, On: locking.Votes{Of: 1}}}}
 		}
 		list = append(list, some...)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/unreadable"
 )
 
 const (
@@ -17,7 +18,10 @@ const (
 )
 
 // access is a store with errors that say what was being done.
-type access struct{ store store.Store }
+type access struct {
+	store      store.Store
+	Unreadable *unreadable.Log // notes records that cannot be read
+}
 
 func (a access) read(ctx context.Context, doing string, keys ...store.Key) ([]store.Record, store.Stamp, error) {
 	list, s, err := a.store.Read(ctx, keys...)
@@ -87,6 +91,16 @@ func (a access) erase(ctx context.Context, doing string, keys ...store.Key) erro
 		}
 	}
 	return nil
+}
+
+// decoded is what r holds, and the zero value if it cannot be read: then that is noted.
+func decoded[T any](a access, r store.Record) (T, bool) {
+	v, err := records.Decode[T](r)
+	if err != nil {
+		a.Unreadable.Skipped(r.Key.String(), err)
+		return *new(T), false
+	}
+	return v, true
 }
 
 // unchanged are the conditions that the records are still those.

@@ -39,8 +39,8 @@ func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs .
 	var now time.Time
 	err := l.update(ctx, doing, keys, func(list []store.Record, s store.Stamp) (t store.Txn, err error) {
 		now = s.At()
-		t, p, err = storing(list, logs)
-		return t, err
+		t, p = l.storing(list, logs)
+		return t, nil
 	})
 	if err != nil {
 		return err
@@ -66,19 +66,17 @@ func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs .
 
 // storing is the transaction that stores the logs, whose records, after that of the past, are
 // list, and the past then. The log of a run that has ended stays.
-func storing(list []store.Record, logs []ledger.Log) (t store.Txn, p past, err error) {
-	if p, err = records.Decode[past](list[0]); err != nil {
-		return t, p, err
-	}
+func (l *Ledger) storing(list []store.Record, logs []ledger.Log) (t store.Txn, p past) {
+	p, _ = decoded[past](l.access, list[0])
 	t.If = unchanged(list...)
 	for i, log := range logs {
 		have := list[i+1]
 		if have.Version != 0 {
 			old, err := ledger.DecodeLog(have.Value)
 			if err != nil {
-				return t, p, err
+				l.Unreadable.Skipped(have.Key.String(), err)
 			}
-			if old.At.IsZero() && !log.At.IsZero() {
+			if err == nil && old.At.IsZero() && !log.At.IsZero() {
 				continue
 			}
 			p.Logs--
@@ -91,7 +89,7 @@ func storing(list []store.Record, logs []ledger.Log) (t store.Txn, p past, err e
 	if len(t.Put) > 0 {
 		t.Put = append(t.Put, records.Put(list[0].Key, p))
 	}
-	return t, p, nil
+	return t, p
 }
 
 // older reports whether there are logs and entries of ticks before the earliest to keep.

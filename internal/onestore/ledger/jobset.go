@@ -32,9 +32,9 @@ func setKeys(hash string) []store.Key {
 // RenewSet implements [scheduler.JobSets].
 func (r *Roster) RenewSet(ctx context.Context, hash string) (kept bool, err error) {
 	err = r.update(ctx, "renewing a set of jobs", setKeys(hash)[:1], func(list []store.Record, s store.Stamp) (t store.Txn, err error) {
-		last, err := records.Decode[renewal](list[0])
-		if kept = err == nil && !last.expired(s.At()); !kept {
-			return t, err
+		last, ok := decoded[renewal](r.access, list[0])
+		if kept = ok && !last.expired(s.At()); !kept {
+			return t, nil // it is kept again
 		}
 		now := renewal{s.At().UnixMilli()}
 		return store.Txn{If: unchanged(list[0]), Put: []store.Write{records.Put(list[0].Key, now)}}, nil

@@ -24,7 +24,7 @@ type Ledger struct {
 // New returns the ledger on s. Recorded ticks may be ahead of the store's clock by half the
 // grace, which is that of the locks.
 func New(s store.Store, grace time.Duration) *Ledger {
-	return &Ledger{access: access{s}, grace: grace, keep: ledger.MaxKeep}
+	return &Ledger{access: access{store: s}, grace: grace, keep: ledger.MaxKeep}
 }
 
 // RemembersSince implements [ledger.Rememberer]. The store has what was stored in its life,

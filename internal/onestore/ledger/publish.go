@@ -38,12 +38,9 @@ func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 		err := r.update(ctx, doing, keys, func(list []store.Record, s store.Stamp) (t store.Txn, err error) {
 			t.If = unchanged(list...)
 			t.Put = make([]store.Write, len(list))
-			for i, r := range list {
-				had, err := records.Decode[version](r)
-				if err != nil {
-					return t, err
-				}
-				t.Put[i] = records.Put(r.Key, version{s.At().UnixMilli(), had.merge(some[i].Account, s.At()), some[i]})
+			for i, stored := range list {
+				had, _ := decoded[version](r.access, stored)
+				t.Put[i] = records.Put(stored.Key, version{s.At().UnixMilli(), had.merge(some[i].Account, s.At()), some[i]})
 			}
 			return t, nil
 		})
@@ -105,14 +102,14 @@ func (r *Roster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error 
 func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	list, old := []scheduler.JobInfo{}, []store.Key(nil)
 	err := r.each(ctx, "listing the jobs", store.All(store.Jobs), func(some []store.Record, s store.Stamp) error {
-		for _, r := range some {
-			v, err := records.Decode[version](r)
-			if err != nil {
-				return err
+		for _, stored := range some {
+			v, ok := decoded[version](r.access, stored)
+			if !ok {
+				continue
 			}
 			v.Job.Account, v.Job.Age = v.account(), max(0, s.At().Sub(time.UnixMilli(v.At)))
 			if v.Job.Age >= keepJobs {
-				old = append(old, r.Key)
+				old = append(old, stored.Key)
 				continue
 			}
 			list = append(list, v.Job)

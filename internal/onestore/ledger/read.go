@@ -104,31 +104,20 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 	}
 	pages := make([]page, len(spans))
 	for i, s := range spans {
-		if pages[i], err = s.page([4][]store.Record(lists[4*i:]), records.AsOf(stamp, l.grace)); err != nil {
-			return nil, fmt.Errorf("%s: %w", doing, err)
-		}
+		pages[i] = l.page(s, [4][]store.Record(lists[4*i:]), records.AsOf(stamp, l.grace))
 	}
 	return pages, nil
 }
 
 // page makes a page of what was read for the span.
-func (s span) page(read [4][]store.Record, now time.Time) (p page, err error) {
-	r, err := newRunning(read[0], read[1], now)
-	if err != nil {
-		return p, err
-	}
-	gone, err := records.Decode[past](first(read[2]))
-	if err != nil {
-		return p, err
-	}
+func (l *Ledger) page(s span, read [4][]store.Record, now time.Time) (p page) {
+	r := l.newRunning(read[0], read[1], now)
+	gone, _ := decoded[past](l.access, first(read[2]))
 	if gone.Trimmed != 0 {
 		p.trimmed = time.UnixMilli(gone.Trimmed).UTC()
 	}
 	for i, record := range read[3] {
-		stored, err := records.Decode[records.Entry](record)
-		if err != nil {
-			return p, err
-		}
+		stored, note := l.stored(record)
 		if tick := time.UnixMilli(stored.Tick).UTC(); i == s.most || tick.Before(s.since) {
 			p.rest = tick
 			break
@@ -136,14 +125,10 @@ func (s span) page(read [4][]store.Record, now time.Time) (p page, err error) {
 		if stored.Kind == records.NotRun && stored.Tick <= gone.Trimmed {
 			continue // a run of the tick may have been dropped
 		}
-		e, err := r.entry(s.job, stored)
-		if err != nil {
-			return p, fmt.Errorf("%s: %w", record.Key, err)
-		}
-		p.entries = append(p.entries, e)
+		p.entries = append(p.entries, r.entry(s.job, stored, note))
 	}
 	p.entries = slices.DeleteFunc(p.entries, func(e ledger.Entry) bool { return !p.rest.IsZero() && !e.OrderKey().After(p.rest) })
 	ledger.CountAttempts(p.entries)
 	ledger.Sort(p.entries)
-	return p, nil
+	return p
 }

@@ -60,19 +60,14 @@ func (l *Ledger) recording(ctx context.Context, doing, job string, own records.E
 	if err != nil {
 		return t, false, err
 	}
-	have, err := records.Decode[records.Entry](list[0])
-	if err != nil {
-		return t, false, err
-	}
-	p, err := records.Decode[past](list[1])
+	have, readable := decoded[records.Entry](l.access, list[0])
+	p, _ := decoded[past](l.access, list[1])
 	switch {
-	case err != nil:
-		return t, false, err
 	case have.Owner == own.Owner:
 		return t, true, nil
 	case time.UnixMilli(own.Tick).After(s.At().Add(l.grace / 2)):
 		return t, false, fmt.Errorf("%s: %w: the store's clock says %v", doing, locking.ErrFuture, s.At())
-	case own.Tick <= p.Trimmed, list[0].Version != 0 && !outranks(own, have):
+	case own.Tick <= p.Trimmed, list[0].Version != 0 && readable && !outranks(own, have):
 		return t, false, nil
 	}
 	return store.Txn{Life: s.Life, If: unchanged(list[0]), Put: []store.Write{records.Put(list[0].Key, own)}}, false, nil

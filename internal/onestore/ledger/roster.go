@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +22,7 @@ type Roster struct {
 
 // NewRoster returns the roster on s.
 func NewRoster(s store.Store) *Roster {
-	return &Roster{access: access{s}, lately: scheduler.SeenLately}
+	return &Roster{access: access{store: s}, lately: scheduler.SeenLately}
 }
 
 // A beat is the stored form of a replica's last heartbeat.
@@ -48,10 +47,7 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 		}
 		own := records.Put(replicaKey(self.ID), beat{s.At().UnixMilli(), self})
 		others := slices.DeleteFunc(lists[0], func(r store.Record) bool { return r.Key == own.Key })
-		list, _, silent, err := r.live(doing, append(others, store.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
-		if err != nil {
-			return nil, err
-		}
+		list, _, silent := r.live(append(others, store.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
 		won, err := r.commit(ctx, doing, store.Txn{Life: s.Life, Put: []store.Write{own}, Delete: silent})
 		switch {
 		case err != nil:
@@ -83,8 +79,8 @@ func (r *Roster) replicas(ctx context.Context) (list, lost []scheduler.Replica, 
 	if err != nil {
 		return nil, nil, err
 	}
-	list, lost, _, err = r.live(doing, lists[0], s.At())
-	return list, lost, err
+	list, lost, _ = r.live(lists[0], s.At())
+	return list, lost, nil
 }
 
 func sortByID(list []scheduler.Replica) {
@@ -93,12 +89,12 @@ func sortByID(list []scheduler.Replica) {
 
 // live returns the replicas that were seen lately, sorted by id, the lost ones, and the keys
 // of some records that are no longer needed.
-func (r *Roster) live(doing string, stored []store.Record, now time.Time) (list, lost []scheduler.Replica, old []store.Key, err error) {
+func (r *Roster) live(stored []store.Record, now time.Time) (list, lost []scheduler.Replica, old []store.Key) {
 	var silent []beat
 	for _, record := range stored {
-		b, err := records.Decode[beat](record)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("%s: %w", doing, err)
+		b, ok := decoded[beat](r.access, record)
+		if !ok {
+			continue
 		}
 		if now.Sub(time.UnixMilli(b.At)) < r.lately {
 			list = append(list, b.Replica)
@@ -116,7 +112,7 @@ func (r *Roster) live(doing string, stored []store.Record, now time.Time) (list,
 		}
 	}
 	sortByID(list)
-	return list, lost, old, nil
+	return list, lost, old
 }
 
 // Leave implements [scheduler.Roster].

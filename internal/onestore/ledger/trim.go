@@ -27,9 +27,9 @@ func (l *Ledger) trim(ctx context.Context, job string, keep int, earliest int64)
 	var all []item
 	err := l.each(ctx, doing, store.Of(store.Entries, job), func(list []store.Record, _ store.Stamp) error {
 		for _, r := range list {
-			e, err := records.Decode[records.Entry](r)
-			if err != nil {
-				return err
+			e, ok := decoded[records.Entry](l.access, r)
+			if !ok {
+				e = records.EntryOf(r.Key)
 			}
 			all = append(all, item{r.Key, e.Tick, e.Kind != records.NotRun})
 		}
@@ -100,10 +100,7 @@ func (l *Ledger) trimLogs(ctx context.Context, job string, h ledger.History, ear
 func (l *Ledger) drop(ctx context.Context, doing, job string, decide func(*past) ([]store.Key, error)) error {
 	var rest []store.Key
 	err := l.update(ctx, doing, []store.Key{pastKey(job)}, func(list []store.Record, _ store.Stamp) (t store.Txn, err error) {
-		p, err := records.Decode[past](list[0])
-		if err != nil {
-			return t, err
-		}
+		p, _ := decoded[past](l.access, list[0])
 		if rest, err = decide(&p); err != nil {
 			return t, err
 		}

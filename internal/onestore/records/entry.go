@@ -18,6 +18,9 @@ const (
 	NotRun   Kind = "N" // a tick that did not run
 )
 
+// Kinds lists all kinds.
+func Kinds() []Kind { return []Kind{Started, Finished, RanOut, Late, NotRun} }
+
 // An Entry is the ledger's record of a run, or of a tick that did not run.
 type Entry struct {
 	Kind   Kind   `json:"kind"`

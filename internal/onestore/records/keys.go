@@ -2,6 +2,8 @@ package records
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/quorate/quorate/internal/store"
 )
@@ -31,6 +33,24 @@ func EntryKey(job string, e Entry) store.Key {
 // EntryOrder begins the Sub of the key of an entry, or of an act in a log. It is smaller for
 // later times.
 func EntryOrder(milli int64) string { return fmt.Sprintf("%013d", max(0, lastMilli-milli)) }
+
+// MilliOf is the inverse of EntryOrder; what is no such text is at the end of time.
+func MilliOf(order string) int64 {
+	before, _ := strconv.ParseInt(order, 10, 64)
+	return max(0, lastMilli-max(0, before))
+}
+
+// EntryOf is what the key of an [Entry] says of it: its place, and whether it is of a run. It is for
+// records that cannot be read.
+func EntryOf(k store.Key) Entry {
+	order, rest, _ := strings.Cut(k.Sub, " ")
+	stream, token, _ := strings.Cut(rest, " ")
+	e := Entry{Kind: NotRun, Stream: stream, Tick: MilliOf(order)}
+	if e.Token, _ = strconv.ParseUint(token, 16, 64); e.Token > 0 {
+		e.Kind = Finished
+	}
+	return e
+}
 
 // LifeKey is the key of the store's [Life].
 func LifeKey() store.Key { return store.Key{Kind: store.Cluster, Name: "life"} }

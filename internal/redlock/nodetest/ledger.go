@@ -75,7 +75,7 @@ func (c *call) readOne(keys []string, from, to, limit string) ([]string, error) 
 			case count == most || r.Tick < earliest:
 				rest, more = max(rest, r.Tick), false
 			default:
-				records, places = append(records, r.Record), append(places, placeOf(r.Record)...)
+				records, places = append(records, digits(r.Tick)+" "+r.Record), append(places, placeOf(r.Record)...)
 				count++
 			}
 		}
@@ -104,7 +104,7 @@ func openClaims(job rules.State, wanted func(tick float64) bool) (records []stri
 		if claim.Void || claim.Ended != "" || claim.Tick == 0 || !wanted(float64(claim.Tick)) {
 			continue
 		}
-		records = append(records, "S"+claim.Note)
+		records = append(records, integer(int(claim.Tick))+" S"+claim.Note)
 		if claim.Overlaps {
 			places = append(places, rules.Place{Stream: stream, Tick: claim.Tick})
 		}

@@ -280,7 +280,7 @@ func (b bar) Middle() int { return b.Y + barHeight/2 }
 func (t timeline) Legend() []mark {
 	list := []mark{}
 	for _, o := range []ledger.Outcome{
-		ledger.Succeeded, ledger.Running, ledger.Failed, ledger.TimedOut, ledger.Cancelled, ledger.Skipped, ledger.Missed,
+		ledger.Succeeded, ledger.Running, ledger.Failed, ledger.TimedOut, ledger.Cancelled, ledger.Skipped, ledger.Missed, ledger.Unreadable,
 	} {
 		m := markOf(o)
 		if o == ledger.TimedOut {

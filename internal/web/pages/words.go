@@ -208,6 +208,8 @@ func markOf(outcome any) mark {
 		return mark{"bad", "!", word}
 	case ledger.Missed:
 		return mark{"warn", "△", word}
+	case ledger.Unreadable:
+		return mark{"warn", "?", word}
 	case ledger.Skipped:
 		return mark{"calm", "◇", word}
 	case ledger.Cancelled:

@@ -1,0 +1,150 @@
+package onestore_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// Beside one record of each kind that cannot be read, everything else is listed, taken and done. Each
+// such record is logged once, and listed as what it is.
+func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db := newDatabase(t)
+	c, err := onestore.Open(db.session(), claims.Config{Grace: grace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	log := new(bytes.Buffer)
+	c.Unreadable.To(slog.New(slog.NewTextHandler(log, nil)))
+
+	at := time.Now().Add(-time.Minute).Truncate(time.Second)
+	for _, job := range []string{"good", "bad"} {
+		if err := c.Roster.Publish(ctx, []scheduler.JobInfo{{Name: job, Hash: "h"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Ledger.Record(ctx, ledger.Entry{Job: job, Tick: at, Outcome: ledger.Skipped, Reason: ledger.TextReason("so")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Acts.Do(ctx, acts.Act{ID: "good", Kind: acts.Trigger, Job: "good"}); err != nil {
+		t.Fatal(err)
+	}
+	queued, _ := acts.Act{ID: "z-queued", Kind: acts.Trigger, Job: "good", Trigger: ledger.ByManual, Within: time.Hour}.Encode()
+	long, _ := acts.Act{ID: "long", Kind: acts.Trigger, Job: "good", Trigger: ledger.ByChain, Parent: strings.Repeat("x", 1<<20), Within: time.Hour}.Encode()
+	bad := map[store.Key]string{
+		records.EntryKey("bad", records.Entry{Stream: "schedule", Tick: at.UnixMilli(), Token: 7}): `{"kind":"F","stream":"schedule","tick":"abc"}`,
+		records.EntryKey("bad", records.Entry{Stream: "schedule", Tick: at.UnixMilli() + 1000}):    `5`,
+		{Kind: store.Entries, Name: "bad", Sub: "x"}:                                               `{"kind":"F"}`,
+		records.ClaimsKey("bad"):                            `{"streams":5}`,
+		{Kind: store.Leases, Name: "bad"}:                   `[]`,
+		{Kind: store.Logs, Name: "bad"}:                     `{"trimmed":"x"}`,
+		{Kind: store.Jobs, Name: "bad", Sub: "g"}:           `[]`,
+		{Kind: store.Members, Name: "bad"}:                  `5`,
+		{Kind: store.Acts, Name: "queue", Sub: "bad"}:       `{"within":"x"}`,
+		{Kind: store.Acts, Name: "open", Sub: "bad"}:        `{"at":"soon"}`,
+		{Kind: store.Acts, Name: "audit", Sub: "bad"}:       `{"v":99}`,
+		{Kind: store.Acts, Name: "pause", Sub: "job%20bad"}: `"x"`,
+		{Kind: store.Sets, Name: "renewed", Sub: "bad"}:     `[]`,
+	}
+	txn := store.Txn{Put: []store.Write{
+		{Key: store.Key{Kind: store.Acts, Name: "queue", Sub: "z-queued"}, Value: queued},
+		{Key: store.Key{Kind: store.Acts, Name: "queue", Sub: "long"}, Value: long},
+	}}
+	for k, text := range bad {
+		txn.Put = append(txn.Put, store.Write{Key: k, Value: json.RawMessage(text)})
+	}
+	_, stamp, err := db.Read(ctx, records.LifeKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn.Life = stamp.Life
+	if o, err := db.Memory.Commit(ctx, txn); err != nil || !o.Won {
+		t.Fatalf("Commit = %+v, %v", o, err)
+	}
+
+	for range 2 {
+		ticks, err := c.Ledger.Ticks(ctx, ledger.Query{Job: "bad", Limit: 10})
+		count := 0
+		for _, e := range ticks {
+			if e.Outcome == ledger.Unreadable && e.Reason.Has(ledger.CodeUnreadable) {
+				count++
+			}
+		}
+		if err != nil || count != 3 {
+			t.Errorf("ticks of the job: %+v, %v", ticks, err)
+		}
+		runs, err := c.Ledger.Runs(ctx, ledger.Query{Job: "bad", Limit: 10})
+		if err != nil || len(runs) != 1 || runs[0].Token != 7 || runs[0].Outcome != ledger.Unreadable {
+			t.Errorf("runs of the job: %+v, %v", runs, err)
+		}
+		page, err := c.Reader().Recent(ctx, listing.RecentQuery{Limit: 20, Ticks: true})
+		if err != nil || len(page.Entries) < 3 {
+			t.Errorf("recent ticks: %+v, %v", page, err)
+		}
+		if list, err := c.Roster.Replicas(ctx); err != nil || len(list) != 0 {
+			t.Errorf("replicas: %+v, %v", list, err)
+		}
+		if list, err := c.Roster.Jobs(ctx); err != nil || len(list) != 2 {
+			t.Errorf("jobs: %+v, %v", list, err)
+		}
+		open, err := c.Acts.Open(ctx)
+		if err != nil || len(open.Requests) != 2 || len(open.Pauses) != 1 || open.Pauses[0].Job != "bad" {
+			t.Errorf("acts: %+v, %v", open, err)
+		}
+		held, err := c.Holders(ctx)
+		if err != nil || len(held) != 1 || held[0].Name != "bad" || held[0].Holder != "unreadable" {
+			t.Errorf("locks: %+v, %v", held, err)
+		}
+	}
+	audit, err := c.Acts.Audit(ctx, 100)
+	kinds := map[acts.Kind]int{}
+	for _, act := range audit {
+		if kinds[act.Kind]++; len(act.Parent) > 2000 {
+			t.Errorf("an act of %d bytes", len(act.Parent))
+		}
+	}
+	if err != nil || kinds[acts.Unreadable] != 2 || kinds[acts.Trigger] != 3 {
+		t.Errorf("the audit log has %v, %v: %+v", kinds, err, audit)
+	}
+	if list, err := c.Ledger.Ticks(ctx, ledger.Query{Job: "good", Limit: 10}); err != nil || len(list) != 2 || list[0].Outcome != ledger.Missed || list[0].Trigger != ledger.ByChain {
+		t.Errorf("a follower that is refused: %+v, %v", list, err)
+	}
+	if _, err := c.Acts.Do(ctx, acts.Act{Kind: acts.Resume, Job: "bad", By: "ann", Reason: "so"}); err != nil {
+		t.Errorf("resuming: %v", err)
+	}
+	if open, err := c.Acts.Open(ctx); err != nil || len(open.Pauses) != 0 {
+		t.Errorf("after a resume: %+v, %v", open.Pauses, err)
+	}
+	if _, err := c.Roster.Beat(ctx, scheduler.Replica{ID: "bad"}); err != nil {
+		t.Errorf("a heartbeat: %v", err)
+	}
+	if err := c.Ledger.Trim(ctx, "bad"); err != nil {
+		t.Errorf("trimming: %v", err)
+	}
+	if kept, err := c.Roster.RenewSet(ctx, "bad"); err != nil || kept {
+		t.Errorf("renewing: %v, %v", kept, err)
+	}
+	if _, err := c.Claims.TryAcquire(ctx, locking.Request{Name: "good", Tick: at, Holder: "a"}); err != nil {
+		t.Errorf("a claim of another job: %v", err)
+	}
+	n, _ := c.Unreadable.Count()
+	if lines := strings.Count(log.String(), "level=WARN"); lines != n || n < 10 {
+		t.Errorf("%d records are counted, %d lines logged:\n%s", n, lines, log)
+	}
+}
