@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// Failed logins per window that are allowed from one address and for one user. The limit for
-// a user is too low to guess a password, and too high to lock a user out by accident.
+// Failed logins per window that are allowed from one address. A user with more than failsByUser is
+// being guessed: then an address has failsByGuessed only, and checks of the user's passwords are slow.
+// The user is not locked out: an address without failures may log in.
 const (
 	failWindow     = time.Minute
 	failsByAddress = 10
 	failsByUser    = 30
+	failsByGuessed = 2
 	mostCounted    = 10_000
 )
 
@@ -30,25 +32,29 @@ type failCount struct {
 
 // wait is how long logins of the user from the address must wait.
 func (f *failures) wait(address, user string, now time.Time) time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var wait time.Duration
-	for _, limit := range limits(address, user) {
-		if c := f.counts[limit.key]; c.n >= limit.most {
-			wait = max(wait, c.until.Sub(now))
-		}
+	most := failsByAddress
+	if f.guessed(user, now) {
+		most = failsByGuessed
 	}
-	return wait
-}
-
-// of counts the failed logins from the address within the window.
-func (f *failures) of(address string, now time.Time) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.counts[limits(address, "")[0].key]; now.Before(c.until) {
-		return c.n
+	if c := f.of(byAddress(address), now); c.n >= most {
+		return c.until.Sub(now)
 	}
 	return 0
+}
+
+// guessed reports whether somebody seems to guess the user's password.
+func (f *failures) guessed(user string, now time.Time) bool {
+	return user != "" && f.of(byUser(user), now).n >= failsByUser
+}
+
+// of counts the failed logins of a key within the window.
+func (f *failures) of(key string, now time.Time) failCount {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.counts[key]; now.Before(c.until) {
+		return c
+	}
+	return failCount{}
 }
 
 // add counts a failure.
@@ -62,8 +68,12 @@ func (f *failures) add(address, user string, now time.Time) {
 		maps.DeleteFunc(f.counts, func(_ string, c failCount) bool { return !now.Before(c.until) })
 		f.sweep = now.Add(failWindow)
 	}
-	for _, limit := range limits(address, user) {
-		c, known := f.counts[limit.key]
+	keys := []string{byAddress(address)}
+	if user != "" {
+		keys = append(keys, byUser(user))
+	}
+	for _, key := range keys {
+		c, known := f.counts[key]
 		if !known && len(f.counts) >= mostCounted {
 			f.dropOne()
 		}
@@ -71,7 +81,7 @@ func (f *failures) add(address, user string, now time.Time) {
 			c = failCount{until: now.Add(failWindow)}
 		}
 		c.n++
-		f.counts[limit.key] = c
+		f.counts[key] = c
 	}
 }
 
@@ -91,19 +101,9 @@ func (f *failures) dropOne() {
 	delete(f.counts, least)
 }
 
-type failLimit struct {
-	key  string
-	most int
-}
+func byAddress(address string) string { return "address " + network(address) }
 
-// limits are the limits for an address and, if given, a user.
-func limits(address, user string) []failLimit {
-	list := []failLimit{{"address " + network(address), failsByAddress}}
-	if user != "" {
-		list = append(list, failLimit{"user " + user, failsByUser})
-	}
-	return list
-}
+func byUser(name string) string { return "user " + name }
 
 // network is the range of one host: an IPv4 address, or an IPv6 /64.
 func network(address string) string {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,6 +44,43 @@ func TestLoginTableIsSwept(t *testing.T) {
 	if len(f.counts) != 1 {
 		t.Errorf("%d are counted, want the last one", len(f.counts))
 	}
+}
+
+// While many addresses guess a user's password, the user logs in from a fresh address; those who guess
+// must wait sooner than otherwise, also with the password.
+func TestGuessesDoNotLockAUserOut(t *testing.T) {
+	t.Parallel()
+	hash, err := identity.HashPassword("the right password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := New(Config{Users: []identity.User{{Name: "ann", Role: identity.Viewer, Password: hash}}})
+	now := time.Now()
+	for n := range 500 {
+		for range failsByGuessed {
+			g.failures.add(fmt.Sprintf("10.0.%d.%d", n/256, n%256), "ann", now)
+		}
+	}
+	login := func(address, password string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.RemoteAddr = address + ":1"
+		r.SetBasicAuth("ann", password)
+		if _, wrong := g.Identify(r); wrong != nil {
+			return wrong.Status
+		}
+		return http.StatusOK
+	}
+	var guessing sync.WaitGroup
+	for n := range 5 {
+		guessing.Go(func() { login(fmt.Sprint("198.51.100.", n+1), "a guess") })
+	}
+	if status := login("10.0.1.1", "the right password"); status != http.StatusTooManyRequests {
+		t.Errorf("from an address that guesses: %d", status)
+	}
+	if status := login("192.0.2.1", "the right password"); status != http.StatusOK {
+		t.Errorf("from a fresh address: %d", status)
+	}
+	guessing.Wait()
 }
 
 // A name that no user can have is not kept, nor is its password checked.

@@ -75,10 +75,14 @@ func (g *Gate) loginByPassword(r *http.Request, id identity.Identity, name, give
 	if g.failures.wait(id.Address, name, time.Now()) > 0 {
 		return id, g.failed(r, id, name)
 	}
-	if !g.turns.take(r.Context(), from, g.failures.of(id.Address, time.Now())) {
+	guessed := ""
+	if g.failures.guessed(name, time.Now()) {
+		guessed = name
+	}
+	if !g.turns.take(r.Context(), from, guessed, g.failures.of(byAddress(id.Address), time.Now()).n) {
 		return id, problem.TooMany("too many logins at once", time.Second)
 	}
-	defer g.turns.give(from)
+	defer g.turns.give(from, guessed)
 	if user, ok := users.remembered(name, given); ok { // checked during the wait
 		return asUser(id, user), nil
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Logins from networks without failures are checked first, and of one network one at
@@ -19,13 +20,13 @@ func TestTurnsAreFair(t *testing.T) {
 		release := make(chan struct{})
 		ask := func(network string) {
 			go func() {
-				if !queue.take(t.Context(), network, 0) {
+				if !queue.take(t.Context(), network, "", 0) {
 					served = append(served, network+" refused")
 					return
 				}
 				<-release
 				served = append(served, network)
-				queue.give(network)
+				queue.give(network, "")
 			}()
 			synctest.Wait()
 		}
@@ -57,7 +58,7 @@ func TestTurnsAreBounded(t *testing.T) {
 		answers := map[string]int{}
 		ask := func(network string) {
 			go func() {
-				answer := fmt.Sprint(network, queue.take(ctx, network, 0))
+				answer := fmt.Sprint(network, queue.take(ctx, network, "", 0))
 				mu.Lock()
 				defer mu.Unlock()
 				answers[answer]++
@@ -75,6 +76,29 @@ func TestTurnsAreBounded(t *testing.T) {
 		synctest.Wait()
 		if len(queue.waiting) > 0 {
 			t.Errorf("%d wait of those who gave up", len(queue.waiting))
+		}
+	})
+}
+
+// Checks of a user who is being guessed come one at a time, with pauses, and hold up nobody else.
+func TestGuessesAreSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var queue turns
+		began := time.Now()
+		for n := range 5 {
+			network := fmt.Sprint("guesser", n)
+			if !queue.take(t.Context(), network, "ann", 0) {
+				t.Fatal("refused")
+			}
+			queue.give(network, "ann")
+			if !queue.take(t.Context(), "elsewhere", "", 0) {
+				t.Fatal("another user is refused")
+			}
+			queue.give("elsewhere", "")
+		}
+		if took := time.Since(began); took != 4*guessPause {
+			t.Errorf("five checks took %v", took)
 		}
 	})
 }

@@ -25,6 +25,12 @@ CREATE FUNCTION is_running(job text, owner text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 #variable_conflict use_variable
 BEGIN
+    IF EXISTS (
+        SELECT FROM records r WHERE r.kind IN ('claim', 'lease') AND r.name = job AND (json_typeof(r.value) <> 'object'
+            OR coalesce(json_typeof(r.value -> 'streams'), 'null') NOT IN ('object', 'null')
+            OR coalesce(json_typeof(r.value -> 'earlier'), 'null') NOT IN ('array', 'null'))) THEN
+        RETURN NULL;
+    END IF;
     RETURN EXISTS (
         SELECT FROM records c
         CROSS JOIN LATERAL (
