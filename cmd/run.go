@@ -98,6 +98,9 @@ func (a App) forwardSignals(replicas []*replica.Replica, ended <-chan struct{}) 
 // runAll runs the replicas until ctx ends and they have drained; a.Hard cuts
 // the drain short. The first replica that fails ends the others.
 func (a App) runAll(ctx context.Context, replicas []*replica.Replica) error {
+	if err := closeMemory(); err != nil {
+		a.warn("%v", err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan struct{})
