@@ -274,6 +274,8 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, wrong := range []string{
 		"''", "repeat('x', 301)", "'j', '[1]'", "'j', id => '-'", "'j', within => '1 ms'", "'j', within => NULL",
+		"'j', within => '70000000 months -2100000000 days 1 hour'", "'j', within => '1 year'", "'j', id => '+0123456789abcdef0123456789abcdef'",
+		"'j', id => 'key-0123456789abcdef0123456789abcdef'", "'j', id => 'note-x'", `'j', '{"x":1e400}'`, `'j', ('{"x":' || repeat('[', 40) || repeat(']', 40) || '}')::json`,
 		"'j', reason => repeat('x', 1025)", `'j', E'{"x":"\\u0000"}'`, `'j', E'{"x":"\\ud83d"}'`, `'j', '{"x":1e999999}'`, `'j', ('{"a":"' || repeat('x', 16384) || '"}')::json`,
 	} {
 		_, err := w.pool.Exec(t.Context(), "SELECT quorate.trigger_job("+wrong+")")
@@ -286,6 +288,57 @@ func TestRefusals(t *testing.T) {
 	}
 	if err := w.inPgx(act("more", 1), nil); !errors.As(err, new(*acts.Error)) {
 		t.Errorf("one too many: %v", err)
+	}
+}
+
+// Transactions that ask at the same time have no more places together than one of them.
+func TestParallelTransactionsShareTheBound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const transactions, each = 4, 400 // as many as the pool has connections
+	var asking, done sync.WaitGroup
+	asking.Add(transactions)
+	for n := range transactions {
+		done.Go(func() {
+			err := pgx.BeginFunc(w.Context(), w.pool, func(tx pgx.Tx) error {
+				_, err := tx.Exec(w.Context(), fmt.Sprintf(`DO $$ BEGIN FOR i IN 1 .. %d LOOP
+					BEGIN PERFORM quorate.trigger_job('j', id => 't%d-' || i); EXCEPTION WHEN program_limit_exceeded THEN EXIT; END;
+				END LOOP; END $$`, each, n))
+				asking.Done()
+				asking.Wait() // none has committed before
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+	queued, err := w.acts.Queued(t.Context())
+	if err != nil || queued != acts.MaxOpen {
+		t.Errorf("%d requests are queued, %v; want %d", queued, err, acts.MaxOpen)
+	}
+	for range 3 { // each reading takes some
+		if _, err := w.acts.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := w.acts.Queued(t.Context())
+	if err != nil || left >= queued || left < queued/2 {
+		t.Errorf("after three readings %d of %d requests are queued, %v", left, queued, err)
+	}
+	if err := w.inPgx(act("more", 1), nil); !errors.As(err, new(*acts.Error)) {
+		t.Errorf("one too many: %v", err)
+	}
+	open, err := w.acts.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.acts.Close(t.Context(), open.Requests[0].ID, "done"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.inPgx(act("next", 1), nil); err != nil {
+		t.Errorf("when one is done: %v", err)
 	}
 }
 

@@ -155,3 +155,46 @@ func TestQueueDoesNotHoldUpReading(t *testing.T) {
 		}
 	})
 }
+
+// A reading takes a bounded part of the queue, and each request has its turn: behind many of others,
+// behind those that cannot be read, and while others are added in front of it.
+func TestQueueIsFair(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		for n := range 3 * takeMost {
+			queue(t, m, trigger(fmt.Sprintf("b%04d", n)))
+		}
+		_, stamp, err := m.Read(t.Context(), key("queue", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := store.Txn{Life: stamp.Life}
+		for n := range takeMost {
+			bad.Put = append(bad.Put, store.Write{Key: key("queue", fmt.Sprintf("a%04d", n)), Value: json.RawMessage(`{"within":"x"}`)})
+		}
+		if o, err := m.Commit(t.Context(), bad); err != nil || !o.Won {
+			t.Fatalf("Commit = %+v, %v", o, err)
+		}
+		queue(t, m, trigger("z"))
+		s := New(m)
+		for n := range 5 {
+			had, err := s.Queued(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := s.Queued(t.Context()); err != nil || left < had-takeMost || left == had {
+				t.Errorf("reading %d leaves %d of %d, %v", n, left, had, err)
+			}
+			for k := range takeMost {
+				queue(t, m, trigger(fmt.Sprintf("a%d-%04d", n, k)))
+			}
+		}
+		if list, _, err := m.Read(t.Context(), key("act", "z"), key("queue", "z")); err != nil || list[0].Version == 0 || list[1].Version != 0 {
+			t.Errorf("the last one: %+v, %v", list, err)
+		}
+	})
+}

@@ -125,7 +125,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: name one job, in at most 300 bytes';
     ELSIF octet_length(author) > 1024 OR octet_length(reason) > 1024 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: author and reason may have 1024 bytes each';
-    ELSIF within IS NULL OR within < '1 second' OR within > '720 hours' THEN
+    ELSIF within IS NULL OR extract(epoch FROM within) NOT BETWEEN 1 AND 2592000 THEN -- a year has more days than 12 months
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: within must be from 1 second to 720 hours';
     ELSIF octet_length(params::text) > 16384 OR json_typeof(params) <> 'object' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: the params must be a JSON object of at most 16384 bytes';
