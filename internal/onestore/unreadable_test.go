@@ -3,6 +3,7 @@ package onestore_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -142,6 +143,9 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	}
 	if _, err := c.Claims.TryAcquire(ctx, locking.Request{Name: "good", Tick: at, Holder: "a"}); err != nil {
 		t.Errorf("a claim of another job: %v", err)
+	}
+	if rows := c.Checks(ctx); !strings.Contains(fmt.Sprint(rows[0].Findings), "stored records cannot be read") {
+		t.Errorf("the checks find %+v", rows)
 	}
 	n, _ := c.Unreadable.Count()
 	if lines := strings.Count(log.String(), "level=WARN"); lines != n || n < 10 {

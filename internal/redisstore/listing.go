@@ -46,6 +46,9 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 			rows[i].Kind, rows[i].State = c.called(rows[i].State)
 		}
 	}
+	if text := c.Reader().Unreadable(ctx, c.Unreadable); text != "" && len(rows) > 0 { // it is all nodes'
+		rows[0].Findings = append(rows[0].Findings, listing.Finding{Topic: "records", Level: "note", Text: text})
+	}
 	return rows
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,10 +109,27 @@ func wrongParams(params json.RawMessage) string {
 		return fmt.Sprintf("the params have %d bytes: %d are allowed", len(params), MaxParams)
 	case json.Unmarshal(params, &object) != nil || object == nil:
 		return "the params are no JSON object"
+	case deeper(object, maxDepth):
+		return fmt.Sprintf("the params are nested more than %d deep", maxDepth)
 	case !isText(params) || slices.ContainsFunc(escapes.FindAll(params, -1), badEscapes.Match):
 		return "the params have the character U+0000, half a surrogate pair, or bytes that are not UTF-8"
 	}
 	return ""
+}
+
+// maxDepth bounds how deep values of the params may be.
+const maxDepth = 32
+
+// deeper reports whether a decoded JSON value has others so many levels below it.
+func deeper(v any, than int) bool {
+	var parts []any
+	switch v := v.(type) {
+	case map[string]any:
+		parts = slices.Collect(maps.Values(v))
+	case []any:
+		parts = v
+	}
+	return len(parts) > 0 && (than == 0 || slices.ContainsFunc(parts, func(part any) bool { return deeper(part, than-1) }))
 }
 
 // Escapes in JSON, pairs of surrogates as one; and those that stand for no text.

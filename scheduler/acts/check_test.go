@@ -50,6 +50,8 @@ func TestReadyRefuses(t *testing.T) {
 		"odd tag":            {Kind: acts.Pause, Tag: "-", By: "ann", Reason: "so"},
 		"long reason":        {Kind: acts.Resume, Job: "j", Reason: strings.Repeat("x", acts.MaxText+1)},
 		"long name":          {Kind: acts.Trigger, Job: strings.Repeat("x", acts.MaxName+1)},
+		"deep params":        {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`)},
+		"an engine's id":     {Kind: acts.Trigger, Job: "j", ID: "+0123456789abcdef0123456789abcdef"},
 		"long params":        {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":"` + strings.Repeat("x", acts.MaxParams) + `"}`)},
 		"too many at once":   {Kind: acts.Backfill, Job: "j", From: time.Unix(1, 0), To: time.Unix(2, 0), Concurrency: acts.MaxConcurrency + 1},
 		"trigger at once":    {Kind: acts.Trigger, Job: "j", Concurrency: 2},

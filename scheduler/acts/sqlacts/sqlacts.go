@@ -94,6 +94,8 @@ func refusal(act acts.Act, err error) error {
 	switch coded.SQLState() {
 	case "23505": // unique_violation
 		return errors.Join(&acts.ReusedIDError{ID: act.ID}, err)
+	case "22023": // invalid_parameter_value
+		return errors.Join(&acts.Error{Kind: act.Kind, Msg: "the function trigger_job refuses it"}, err)
 	case "54000": // program_limit_exceeded
 		return errors.Join(acts.TooMany(act.Kind, acts.MaxOpen), err)
 	case "3F000", "42883", "42501": // no such schema or function, no right
