@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -40,7 +41,7 @@ func (a *Acts) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 			if err != nil {
 				name := fmt.Sprintf("audit %.100q", text)
 				a.Unreadable.Skipped(name, err)
-				act = acts.UnreadableAct(name, time.Time{}, err)
+				act = unreadable.Act(name, time.Time{}, err)
 			}
 			if have, twice := known[act.ID]; !twice || have.Closed.IsZero() {
 				known[act.ID] = act

@@ -111,7 +111,7 @@ func (p picture) open(u *unreadable.Log) acts.Open {
 		switch {
 		case err != nil && v.state == pauseOrResume:
 			line, _ := url.PathUnescape(v.line) // else it is a line that no job has
-			all.Pauses = append(all.Pauses, acts.UnreadablePause(line, err))
+			all.Pauses = append(all.Pauses, unreadable.Pause(line, err))
 		case err != nil:
 		case v.state == closed, act.Kind == acts.Resume:
 		case v.state == pauseOrResume:

@@ -106,7 +106,7 @@ func (m *merger) known(job string) []known {
 		all = append(all, known{Entry: m.note(job, r).Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
 	}
 	for tick, err := range m.unreadable {
-		all = append(all, known{Entry: ledger.UnreadableNote(err).Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
+		all = append(all, known{Entry: unreadable.Entry(err).Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
 	}
 	return all
 }
@@ -127,7 +127,7 @@ func (m *merger) note(job string, r records.Record) ledger.Entry {
 	e, err := ledger.DecodeNote(r.Note)
 	if err != nil {
 		m.unread.Skipped(fmt.Sprintf("ledger %s %s", job, r.Encode()), err)
-		return ledger.UnreadableNote(err)
+		return unreadable.Entry(err)
 	}
 	return e
 }

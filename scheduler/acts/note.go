@@ -54,28 +54,6 @@ func (a Act) Noted(at time.Time) Act {
 	return note.Done(a.Result, at)
 }
 
-// UnreadablePause is what stays in force of a pause or resume of the line whose record cannot be read: a
-// pause, until somebody resumes its target. It is for implementations.
-func UnreadablePause(line string, err error) Act {
-	a := Act{ID: "unreadable-" + shortHash(line), Kind: Pause, By: "unknown", Reason: noted("its record cannot be read: " + err.Error())}
-	kind, name, _ := strings.Cut(line, " ")
-	switch kind {
-	case "all":
-		a.All = true
-	case "tag":
-		a.Tag = name
-	default:
-		a.Job = name
-	}
-	return a
-}
-
-// UnreadableAct is what listings show of an act whose record, known by a name, cannot be read. It is for
-// implementations.
-func UnreadableAct(record string, at time.Time, err error) Act {
-	return Act{ID: "unreadable-" + shortHash(record), Kind: Unreadable, At: at}.Done("the record "+noted(record)+" cannot be read: "+err.Error(), at)
-}
-
 func noted(text string) string {
 	if len(text) > MaxText {
 		return strings.ToValidUTF8(text[:MaxText], "") + " …"

@@ -41,12 +41,6 @@ type note struct {
 // lastMilli is the last millisecond of the year 9999: texts cannot have later times.
 const lastMilli = 253402300799999
 
-// UnreadableNote is the entry of a tick whose note, or other record, cannot be read. It is for
-// implementations.
-func UnreadableNote(err error) Entry {
-	return Entry{Outcome: Unreadable, Reason: Reason{Code: CodeUnreadable, Details: &Details{Text: clipTo(err.Error(), maxReasonText)}}}
-}
-
 // EncodeNote returns the stored form of e without job, stream, order key, token and
 // attempt. Long texts are cut.
 func EncodeNote(e Entry) []byte {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -30,7 +31,7 @@ func (s *Store) Open(ctx context.Context) (acts.Open, error) {
 	for _, r := range lists[0] {
 		if _, err := acts.Decode(r.Value); err != nil {
 			line, _ := url.PathUnescape(r.Key.Sub) // else it is a line that no job has
-			open.Pauses = append(open.Pauses, acts.UnreadablePause(line, err))
+			open.Pauses = append(open.Pauses, unreadable.Pause(line, err))
 		}
 	}
 	for _, act := range s.decode(slices.Concat(lists[0], lists[1])) {
@@ -59,7 +60,7 @@ func (s *Store) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 		return nil, failed(doing, err)
 	}
 	listed := slices.Concat(lists...)
-	all := append(s.decode(listed), s.unreadable(listed)...)
+	all := append(s.decode(listed), s.unread(listed)...)
 	acts.Sort(all)
 	slices.Reverse(all)
 	return all[:min(len(all), max(0, limit))], nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -87,7 +88,7 @@ func (s *Store) take(ctx context.Context, queued store.Record) (*store.Txn, erro
 	act, err := acts.Decode(queued.Value)
 	if err != nil {
 		s.Unreadable.Skipped(queued.Key.String(), err)
-		act = acts.UnreadableAct(queued.Key.String(), stamp.At(), err)
+		act = unreadable.Act(queued.Key.String(), stamp.At(), err)
 	}
 	ready := act
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -60,11 +61,11 @@ func (s *Store) decode(list []store.Record) []acts.Act {
 }
 
 // unreadable are what listings show of the records that cannot be read.
-func (s *Store) unreadable(list []store.Record) (all []acts.Act) {
+func (s *Store) unread(list []store.Record) (all []acts.Act) {
 	for _, r := range list {
 		if _, err := acts.Decode(r.Value); err != nil {
 			order, _, _ := strings.Cut(r.Key.Sub, " ")
-			all = append(all, acts.UnreadableAct(r.Key.String(), time.UnixMilli(records.MilliOf(order)).UTC(), err))
+			all = append(all, unreadable.Act(r.Key.String(), time.UnixMilli(records.MilliOf(order)).UTC(), err))
 		}
 	}
 	return all

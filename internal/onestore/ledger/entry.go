@@ -57,7 +57,7 @@ func (l *Ledger) stored(r store.Record) (stored records.Entry, note ledger.Entry
 	}
 	if err != nil {
 		l.Unreadable.Skipped(r.Key.String(), err)
-		note = ledger.UnreadableNote(err)
+		note = unreadable.Entry(err)
 	}
 	return stored, note
 }
@@ -76,7 +76,7 @@ func (r running) entry(job string, stored records.Entry, e ledger.Entry) ledger.
 		case r.owners[stored.Owner]:
 			e.Outcome = ledger.Running
 		case r.unknown != nil:
-			unknown := ledger.UnreadableNote(r.unknown)
+			unknown := unreadable.Entry(r.unknown)
 			e.Outcome, e.Reason = unknown.Outcome, unknown.Reason
 		default:
 			why := ledger.Reason{Code: ledger.CodeInterrupted}
