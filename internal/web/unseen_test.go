@@ -61,11 +61,11 @@ func TestNoActGoesUnseen(t *testing.T) {
 func TestNoKeyForestallsAChain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	id := "report@20270101T020000.000Z+sweep" // by job.ChainID
+	id := "+0123456789abcdef0123456789abcdef" // as by job.ChainID
 	if a := r.ask(operator, "POST", "/api/v1/jobs/sweep/trigger", `{"reason": "so"}`, keyed(id)); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	chained, err := r.acts.Do(t.Context(), acts.Act{ID: id, Kind: acts.Trigger, Job: "sweep", Trigger: ledger.ByChain})
+	chained, err := r.acts.Do(t.Context(), acts.Act{ID: id, Kind: acts.Trigger, Job: "sweep", Trigger: ledger.ByChain, Parent: "report@20270101T020000.000Z"})
 	if err != nil || chained.Trigger != ledger.ByChain {
 		t.Fatalf("the chain asks for %+v, %v", chained, err)
 	}

@@ -28,7 +28,7 @@ const guessPause = 250 * time.Millisecond
 // A turn is one waiting login.
 type turn struct {
 	network string
-	guessed string // the user, if that one is being guessed
+	guessed string    // the user, if that one is being guessed
 	rank    int       // the lower, the sooner
 	called  chan bool // receives one value: false if too many others go first
 }
