@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,16 @@ func (q AuditQuery) matches(act acts.Act) bool {
 		(q.Job == "" || q.Job == act.Job || q.Job == act.Tag) &&
 		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, act.Kind)) &&
 		(q.Refused == nil || *q.Refused == act.Refused())
+}
+
+// OpenActs returns the acts in force. Unknown says why they are not known although a
+// quorum of nodes answers: new nodes do not vouch for pauses before their grace ends.
+func (r Reader) OpenActs(ctx context.Context) (open acts.Open, unknown string, err error) {
+	open, err = r.Acts.Open(ctx)
+	if errors.Is(err, acts.ErrGrace) {
+		return acts.Open{}, "Pauses and requests are not known yet, and no tick starts: " + err.Error(), nil
+	}
+	return open, "", err
 }
 
 // Pauses lists the pauses in force, oldest first.

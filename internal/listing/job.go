@@ -104,14 +104,14 @@ func nextTick(j scheduler.JobInfo, now time.Time) *string {
 	return nil
 }
 
-// MarkPaused sets Paused of each job.
-func (r Reader) MarkPaused(ctx context.Context, rows []Job) error {
-	open, err := r.Acts.Open(ctx)
+// MarkPaused sets Paused of each job. Unknown is that of OpenActs.
+func (r Reader) MarkPaused(ctx context.Context, rows []Job) (unknown string, err error) {
+	open, unknown, err := r.OpenActs(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for i, row := range rows {
 		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses))
 	}
-	return nil
+	return unknown, nil
 }

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,14 +20,18 @@ func MarginOf(nodes []Node) Margin {
 		s := storeSentence(nodes[0])
 		return Margin{s, s.Text}
 	}
-	voting, slow, away := 0, 0, []string{}
+	voting, slow, down, waiting, away := 0, 0, 0, []string{}, []string{}
 	for _, n := range nodes {
-		if n.State == NodeVoting {
+		switch n.State {
+		case NodeVoting:
 			voting++
 			continue
-		}
-		if n.State == NodeSlow {
+		case NodeSlow:
 			slow++
+		case NodeDown:
+			down++
+		case NodeAbstaining:
+			waiting = append(waiting, Text(n.VouchesAt))
 		}
 		away = append(away, n.Node+" is "+n.State)
 	}
@@ -44,10 +49,25 @@ func MarginOf(nodes []Node) Margin {
 		m.Level = Warn
 		m.Text = fmt.Sprintf("%s: some are slow to answer. No tick can start until %d answer in time.", text, needed)
 		m.More = "They answered a moment ago, so they, this machine or the network may only be busy. Look again shortly."
+	case spare < 0 && len(waiting) == len(away):
+		slices.Sort(waiting)
+		m.Level = Warn
+		m.Text = fmt.Sprintf("%s: the nodes are new or have restarted. No tick can start until %d of them vote.", text, needed)
+		m.More = "They do by themselves after their grace"
+		if at := waiting[-spare-1]; at != "" {
+			m.More += ", from " + clockOf(&at) + " on"
+		}
+		m.More += "."
 	case spare < 0:
 		m.Level = Bad
 		m.Text = fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
-		m.More = "Start the nodes that are down. A restarted node votes again after its grace. Until then running jobs lose their leases."
+		if down > 0 {
+			m.More = "Start the nodes that are down. "
+		}
+		if down+slow+len(waiting) < len(away) {
+			m.More += "quorate store check says what the nodes lack. "
+		}
+		m.More += "A restarted node votes again after its grace. Until then running jobs lose their leases."
 	case spare == 0 && len(nodes) == 1:
 		m.Level, m.Text = Calm, text+"; it is the only one: no tick starts while it is down."
 	case spare == 0:

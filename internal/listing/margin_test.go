@@ -21,6 +21,7 @@ func TestMargin(t *testing.T) {
 		{nodesIn("voting", "voting", "slow", "slow", "slow"), "warn", "2 of 5 nodes vote (c is slow, d is slow and e is slow): some are slow to answer. No tick can start until 3 answer in time."},
 		{nodesIn("voting", "voting", "voting", "slow", "slow"), "warn", "3 of 5 nodes vote (d is slow and e is slow); one more loss and no tick can start."},
 		{nodesIn("voting", "slow", "down", "down", "down"), "bad", "1 of 5 nodes votes (b is slow, c is down, d is down and e is down): no quorum. No tick can start until 3 of them vote."},
+		{nodesIn("abstaining", "voting", "abstaining"), "warn", "1 of 3 nodes votes (a is abstaining and c is abstaining): the nodes are new or have restarted. No tick can start until 2 of them vote."},
 		{nodesIn("voting"), "calm", "1 of 1 node votes; it is the only one: no tick starts while it is down."},
 		{theStore("ready"), "calm", "The store is ready. There is only one: no tick starts while it is down."},
 		{theStore("abstaining"), "warn", "The store is new, or another server has taken over: no tick starts before 02:00:20 UTC."},
@@ -35,6 +36,27 @@ func TestMargin(t *testing.T) {
 	}
 	if got := listing.MarginOf(nodesIn("voting", "down", "voting")).Brief; got != "2 of 3 nodes vote; one more loss and no tick can start." {
 		t.Errorf("in brief: %q", got)
+	}
+}
+
+// Only nodes that are down can be started; new ones vote by themselves.
+func TestMarginSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	fresh := nodesIn("abstaining", "abstaining", "abstaining", "abstaining", "abstaining")
+	for i, at := range []string{"2026-12-01T02:00:20.250Z", "2026-12-01T02:00:50Z", "2026-12-01T02:00:10Z", "2026-12-01T02:00:30Z", "2026-12-01T02:00:40Z"} {
+		fresh[i].VouchesAt = &at
+	}
+	for _, tc := range []struct {
+		nodes []listing.Node
+		want  string
+	}{
+		{fresh, "They do by themselves after their grace, from 02:00:30 UTC on."},
+		{nodesIn("voting", "down", "abstaining"), "Start the nodes that are down. A restarted node votes again after its grace. Until then running jobs lose their leases."},
+		{nodesIn("voting", "blank", "refusing"), "quorate store check says what the nodes lack. A restarted node votes again after its grace. Until then running jobs lose their leases."},
+	} {
+		if got := listing.MarginOf(tc.nodes).More; got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
 	}
 }
 

@@ -54,18 +54,21 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 	if err != nil || r.Acts == nil {
 		return rows, err
 	}
-	open, err := r.Acts.Open(ctx)
+	open, unknown, err := r.OpenActs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.MarkNext(rows, open.Pauses)
+	d.MarkNext(rows, open.Pauses, unknown)
 	return rows, nil
 }
 
-// MarkNext sets Paused of each tick.
-func (d Directory) MarkNext(rows []Next, pauses []acts.Act) {
+// MarkNext sets Paused of each tick, or says in its note that pauses are not known.
+func (d Directory) MarkNext(rows []Next, pauses []acts.Act, unknown string) {
 	for i, row := range rows {
 		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(pauses))
+		if unknown != "" && rows[i].Paused == nil {
+			rows[i].Note = Optional(strings.TrimPrefix(Text(row.Note)+"; it is not known yet whether it is paused", "; "))
+		}
 	}
 }
 

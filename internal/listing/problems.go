@@ -57,6 +57,20 @@ type JobProblems struct {
 	// earlier entries, which a later call reads. Else the ledger has dropped them.
 	Since  time.Time
 	Unread bool
+	// Early counts the misses before the job's first other entry for which the nodes were
+	// too new to vote. They are no problems.
+	Early int
+	began time.Time // that first other entry
+}
+
+// IsEarly reports whether Early counts an entry of the job.
+func (p JobProblems) IsEarly(e ledger.Entry) bool {
+	return p.Early > 0 && tooNew(e) && (p.began.IsZero() || e.OrderKey().Before(p.began))
+}
+
+// tooNew reports whether a tick was missed because the nodes could not vote yet.
+func tooNew(e ledger.Entry) bool {
+	return e.Outcome == ledger.Missed && (e.Reason.Code == ledger.CodeStarting || e.Reason.Code == ledger.CodeUnvouched)
 }
 
 // Problems remembers the problems of all jobs in the last 24 hours, so each call reads only
@@ -77,6 +91,8 @@ type known struct {
 	unread  time.Time // an entry may be here that was not read; zero: all were
 	settled time.Time // entries before it are final
 	trimmed time.Time // the ledger has dropped entries up to it
+	began   time.Time // the oldest entry for which the nodes were not too new
+	older   bool      // there are entries before the span
 	found   []trouble // newest first
 	// broken has the interrupted ticks that may run again, and when each was seen first.
 	broken map[time.Time]time.Time
@@ -86,6 +102,7 @@ type known struct {
 type trouble struct {
 	at    time.Time
 	count [problemKinds]int
+	early bool          // the nodes were too new
 	entry *ledger.Entry // nil: a later one with the same problems is known
 }
 
@@ -192,7 +209,10 @@ func (j *catchingUp) add(entries []ledger.Entry, since, now time.Time) {
 			continue
 		}
 		if count := countProblems(e); count != [problemKinds]int{} {
-			j.now.found = append(j.now.found, trouble{at, count, &e})
+			j.now.found = append(j.now.found, trouble{at, count, tooNew(e), &e})
+		}
+		if !tooNew(e) && (j.now.began.IsZero() || at.Before(j.now.began)) {
+			j.now.began = at
 		}
 		if e.Outcome == ledger.Interrupted { // another replica may run it again
 			seen, ok := j.was.broken[at]
@@ -218,14 +238,17 @@ func (j *catchingUp) join(since time.Time) {
 				j.now.found = append(j.now.found, t)
 			}
 		}
-		j.now.trimmed = later(j.now.trimmed, j.was.trimmed)
+		j.now.trimmed, j.now.older = later(j.now.trimmed, j.was.trimmed), j.was.older
+		if !j.was.began.IsZero() && j.was.began.Before(j.down) {
+			j.now.began = j.was.began
+		}
 		if j.now.unread = j.was.unread; !j.now.unread.Before(j.down) {
 			j.now.unread = j.down.Add(-time.Millisecond)
 		}
 		j.down = time.Time{}
 	}
-	if j.now.unread.Before(since) {
-		j.now.unread = time.Time{}
+	if !j.now.unread.IsZero() && j.now.unread.Before(since) {
+		j.now.unread, j.now.older = time.Time{}, true
 	}
 }
 
@@ -247,8 +270,13 @@ func (k *known) forget(since time.Time) {
 
 // sum counts the problems of the job with a key.
 func (k known) sum(d Directory, key string, since time.Time) JobProblems {
-	p := JobProblems{Job: d.Last[key].Name}
+	p := JobProblems{Job: d.Last[key].Name, began: k.began}
+	first := k.unread.IsZero() && k.trimmed.IsZero() && !k.older // its first entry is known
 	for _, t := range k.found {
+		if first && t.early && (k.began.IsZero() || t.at.Before(k.began)) {
+			p.Early++
+			continue
+		}
 		for kind, n := range t.count {
 			if n > 0 && p.Count[kind] == 0 && t.entry != nil {
 				p.Last[kind] = d.named(*t.entry)

@@ -61,7 +61,9 @@ func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.
 // RunsOfEach returns the runs of every job that match the query, newest first. The
 // limit applies to each job.
 func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
-	return r.ofEach(ctx, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) { return r.Ledger.Runs(ctx, q) })
+	return r.ofEach(ctx, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) {
+		return r.Ledger.Runs(ctx, q)
+	})
 }
 
 // TicksOfEach returns the ticks of every job that match the query, newest first, with

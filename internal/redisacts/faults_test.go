@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // TestLostMinority kills and wipes two of five nodes, and wants the acts unchanged: while
@@ -62,7 +63,7 @@ func TestLostMinority(t *testing.T) {
 	}
 	servers[0].Kill()
 	// Two that vouch and two that do not: the answer is partial.
-	if _, err := a.Open(t.Context()); !errors.Is(err, locking.ErrNoQuorum) || !strings.Contains(err.Error(), "complete memory") {
+	if _, err := a.Open(t.Context()); !errors.Is(err, locking.ErrNoQuorum) || !errors.Is(err, acts.ErrGrace) || strings.Contains(err.Error(), "no quorum") || !strings.Contains(err.Error(), "complete memory") {
 		t.Errorf("Open with two of five nodes that vouch = %v, want ErrNoQuorum", err)
 	}
 }

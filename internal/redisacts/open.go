@@ -24,8 +24,19 @@ func (a *Acts) Open(ctx context.Context) (acts.Open, error) {
 		p = merge(a.set.Quorum(), a.sendMissing(ctx, views, lacking))
 	}
 	if n := p.vouching(); n < a.set.Quorum() {
-		return acts.Open{}, fmt.Errorf("%s: %w: %d of %d nodes have a complete memory; the others restarted less than a grace ago",
-			doing, locking.ErrNoQuorum, n, a.set.Len())
+		return acts.Open{}, fmt.Errorf("%s: %w", doing, &graceError{n, a.set.Len()})
 	}
 	return p.open(a.Unreadable), nil
+}
+
+// A graceError says how many of the nodes have a complete memory.
+type graceError struct{ complete, nodes int }
+
+func (e *graceError) Error() string {
+	return fmt.Sprintf("%d of %d nodes have a complete memory; the others are new, or restarted less than a grace ago", e.complete, e.nodes)
+}
+
+// Is reports whether target is what a caller can do about it: wait, as without a quorum.
+func (e *graceError) Is(target error) bool {
+	return target == acts.ErrGrace || target == locking.ErrNoQuorum
 }

@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -9,6 +11,10 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/web"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // What was read a while ago is judged as of then: a replica is not silent because
@@ -85,5 +91,37 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		if a.status != tt.status {
 			t.Errorf("%s: %d, not %d", tt.path, a.status, tt.status)
 		}
+	}
+}
+
+// gracefulActs are those of new nodes, which answer but do not vouch for acts yet.
+type gracefulActs struct{ acts.Store }
+
+func (gracefulActs) Open(context.Context) (acts.Open, error) {
+	return acts.Open{}, fmt.Errorf("reading the acts: %w, %w", locking.ErrNoQuorum, acts.ErrGrace)
+}
+
+// While new nodes wait for their grace, every page shows what is known, and says what is
+// not; the first ticks do not count as missed.
+func TestPagesOfNewNodes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *web.Config) { c.Control.Acts = gracefulActs{c.Control.Acts} })
+	info := scheduler.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
+	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
+	for n := range 9 {
+		at := time.Now().Add(time.Duration(n-10) * time.Second).Truncate(time.Second)
+		r.record(ledger.Entry{Job: "fresh", Tick: at, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeUnvouched}})
+	}
+	r.shows("/", []string{"9 first ticks came before the nodes could vote", "Pauses and requests are not known yet"}, []string{"missed.", "Missed in", "is unknown"})
+	for _, path := range []string{"/jobs", "/jobs/report"} {
+		r.shows(path, []string{"Pauses and requests are not known yet", "Every hour"}, []string{"outage"})
+	}
+	for _, path := range []string{"/api/v1/jobs", "/api/v1/jobs/report", "/api/v1/next"} {
+		if a := r.ask(viewer, "GET", path, ""); a.status != http.StatusOK || !strings.Contains(string(a.body), "not known yet") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	if a := r.ask(viewer, "GET", "/api/v1/pauses", ""); a.status != http.StatusServiceUnavailable {
+		t.Errorf("pauses: %d %s", a.status, a.body)
 	}
 }

@@ -1,6 +1,13 @@
 package acts
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrGrace is matched by the error of a Store whose nodes are new, or have restarted, and
+// may lack acts until their grace ends.
+var ErrGrace = errors.New("the nodes may lack acts until their grace ends")
 
 // A Store keeps the acts of the whole cluster. If Do has returned without an error, every
 // later Open on every replica returns the act, also after all replicas were restarted. It
@@ -18,7 +25,7 @@ type Store interface {
 	Do(ctx context.Context, act Act) (Act, error)
 
 	// Open returns the acts in force. It returns locking.ErrNoQuorum when too few nodes
-	// answered.
+	// answered; the error is ErrGrace, too, if they answered but may lack acts.
 	Open(ctx context.Context) (Open, error)
 
 	// Close closes a request and stores its result in the audit log. The first result

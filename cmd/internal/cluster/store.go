@@ -153,7 +153,8 @@ func (s *Store) Jobs(ctx context.Context) (rows []listing.Job, warning string, e
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.MarkPaused(ctx, rows); err != nil {
+	warning, err = s.MarkPaused(ctx, rows)
+	if err != nil {
 		warning = "pauses are unknown: " + err.Error()
 	}
 	return rows, warning, nil

@@ -17,6 +17,8 @@ import (
 type Page[R any] struct {
 	Items []R     `json:"items"`
 	Next  *string `json:"next" jsonschema:"Cursor of the next page; null if there is none."`
+	// Unknown is rare, so programs that do not know it miss nothing.
+	Unknown *string `json:"unknown,omitempty" jsonschema:"What is not known about the items: pauses, while the nodes are new or have restarted. Else missing."`
 }
 
 // pageOf returns rows as a page.
@@ -137,6 +139,7 @@ type JobDetail struct {
 	Versions []listing.Job  `json:"versions" jsonschema:"Served versions, or the one served last."`
 	Next     []listing.Next `json:"next" jsonschema:"Next ticks."`
 	Open     []listing.Act  `json:"open" jsonschema:"Pending requests and pauses."`
+	Unknown  *string        `json:"unknown,omitempty" jsonschema:"Why pauses and requests are not known: the nodes are new or have restarted. Else missing."`
 }
 
 // nextOfJob is how many next ticks a job shows.
@@ -159,13 +162,13 @@ func answerJob(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := c.cfg.Control.Acts.Open(ctx)
+	open, unknown, err := c.cfg.Control.OpenActs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.MarkNext(next, open.Pauses)
+	d.MarkNext(next, open.Pauses, unknown)
 	last := slices.MaxFunc(rows, func(x, y listing.Job) int { return x.Info.Published.Compare(y.Info.Published) })
-	answer := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []listing.Act{}}
+	answer := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []listing.Act{}, Unknown: listing.Optional(unknown)}
 	for i, row := range rows {
 		rows[i].Paused = listing.Optional(row.Info.PausedBy(open.Pauses))
 	}
@@ -202,10 +205,12 @@ func answerJobs(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cfg.Control.MarkPaused(ctx, rows); err != nil {
+	unknown, err := c.cfg.Control.MarkPaused(ctx, rows)
+	if err != nil {
 		return nil, err
 	}
 	p, err := pageOf(rows, nil)
+	p.Unknown = listing.Optional(unknown)
 	if more {
 		p.Next = &names[len(names)-1]
 	}

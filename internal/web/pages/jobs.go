@@ -16,6 +16,8 @@ import (
 type jobsPage struct {
 	Jobs []jobRow
 	More string // next page, or ""
+
+	Unknown *string // what is not known of them
 }
 
 // A jobRow is one version of a job.
@@ -46,7 +48,7 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := jobsPage{More: v.more(p.Next)}
+	shown := jobsPage{More: v.more(p.Next), Unknown: p.Unknown}
 	for _, j := range p.Items {
 		shown.Jobs = append(shown.Jobs, newJobRow(j))
 	}

@@ -37,9 +37,16 @@ func (all *view) words() []line {
 		}
 		return append(lines, line{listing.Bad, "The state of the replicas is unknown: " + why + ".", all.To("/nodes"), all.unknown.Error()})
 	}
-	latest := make([]listing.Tick, len(all.entries))
-	for i, e := range all.entries {
-		latest[i] = listing.NewTick(e)
+	early, earlyTicks := map[string]listing.JobProblems{}, 0
+	for _, p := range all.problems {
+		early[p.Job] = p
+		earlyTicks += p.Early
+	}
+	var latest []listing.Tick
+	for _, e := range all.entries {
+		if !early[e.Job].IsEarly(e) {
+			latest = append(latest, listing.NewTick(e))
+		}
 	}
 	lines = append(lines, all.replicaLine(latest),
 		lineOf(listing.TickHealth(latest, all.cut, all.countedSince()), all.To("/ticks")),
@@ -47,7 +54,7 @@ func (all *view) words() []line {
 		all.problemLine(listing.Warn, "Missed", listing.ProblemMissed, whyOf),
 		all.problemLine(listing.Warn, "Interrupted and run again", listing.ProblemInterrupted, interruptedBy),
 		all.problemLine(listing.Warn, "A guard refused stale writes", listing.ProblemStale, writer),
-		all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
+		earlyLine(earlyTicks), all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
@@ -98,6 +105,17 @@ func (all *view) problemLine(level listing.Level, name string, kind listing.Prob
 	}
 }
 
+// earlyLine counts the first ticks of jobs that no node could vote on yet.
+func earlyLine(n int) line {
+	if n == 0 {
+		return line{}
+	}
+	return line{
+		Level: listing.Calm, Text: listing.Count(n, "first tick", "first ticks") + " came before the nodes could vote, and did not run.",
+		More: "New nodes wait for a grace. quorate store init, before the first replica starts, declares them new, so no tick waits.",
+	}
+}
+
 // whyOf is the error or reason of an entry in one line.
 func whyOf(e ledger.Entry) string {
 	return cmp.Or(ledger.Why(e.Reason.String(), firstLine(e.Error)), string(e.Outcome))
@@ -144,6 +162,9 @@ func writer(e ledger.Entry) string {
 }
 
 func (all *view) pauseLine() line {
+	if all.open.unknown != "" {
+		return line{Level: listing.Warn, Text: all.open.unknown + ".", Path: all.To("/nodes")}
+	}
 	var names []string
 	for _, p := range all.open.Pauses {
 		names = append(names, p.Target())

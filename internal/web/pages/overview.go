@@ -44,6 +44,12 @@ type choice struct {
 	Here       bool
 }
 
+// openActs are the acts in force.
+type openActs struct {
+	acts.Open
+	unknown string // why they are not known
+}
+
 // A view is the data of the overview. Parts that could not be read are empty.
 type view struct {
 	*visit
@@ -51,7 +57,7 @@ type view struct {
 	replicas api.Page[listing.Replica]
 	entries  []ledger.Entry
 	next     api.Page[listing.Next]
-	open     acts.Open
+	open     openActs
 	asked    time.Time // start of the range
 	since    time.Time // start of the entries
 	cut      bool      // there are too many entries for the range
@@ -135,8 +141,12 @@ func readView(ctx context.Context, v *visit, span time.Duration) *view {
 		all.next, err = rows[listing.Next](ctx, v, "/next", url.Values{"limit": {strconv.Itoa(overviewNext)}})
 		return err
 	})
-	part(func() (err error) {
-		all.open, err = lastKnown(v, "open", func() (acts.Open, error) { return v.Control.Acts.Open(ctx) })
+	part(func() error {
+		open, err := lastKnown(v, "open", func() (openActs, error) {
+			open, unknown, err := v.Control.OpenActs(ctx)
+			return openActs{open, unknown}, err
+		})
+		all.open = open
 		return err
 	})
 	part(func() error { return all.readLatest(ctx) })

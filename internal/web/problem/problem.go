@@ -25,7 +25,8 @@ type Problem struct {
 	Detail string `json:"detail" jsonschema:"The problem, and what to do."`
 	Code   string `json:"code" jsonschema:"For programs; it never changes."`
 
-	Wait time.Duration `json:"-"` // after which it makes sense to try again
+	Wait  time.Duration `json:"-"` // after which it makes sense to try again
+	Grace bool          `json:"-"` // the nodes answer, but do not vouch for acts yet
 }
 
 // CodeReused means that the Idempotency-Key was used for another act.
@@ -79,7 +80,7 @@ func Of(err error) *Problem {
 		return New(http.StatusNotFound, "not_found", text)
 	case errors.Is(err, locking.ErrNoQuorum):
 		p := New(http.StatusServiceUnavailable, "no_quorum", text)
-		p.Wait = 5 * time.Second
+		p.Wait, p.Grace = 5*time.Second, errors.Is(err, acts.ErrGrace)
 		return p
 	case errors.Is(err, locking.ErrSplit):
 		p := New(http.StatusServiceUnavailable, codeSplit, text)
@@ -98,6 +99,9 @@ func (p *Problem) Split() bool { return p.Code == codeSplit }
 func (p *Problem) Heading() string {
 	if p.Split() {
 		return "Too many concurrent requests"
+	}
+	if p.Grace {
+		return "The nodes are new or have restarted"
 	}
 	switch p.Status {
 	case http.StatusBadRequest:
