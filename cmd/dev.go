@@ -125,11 +125,13 @@ func runShown(ctx context.Context, a *cli, v *view, list []*replica.Replica, dra
 }
 
 // onEmbedded points the configuration, which was read without its store, at the embedded
-// nodes. It drops the probes' port: replicas of one process cannot share it.
+// nodes. They are slow with many jobs but never down, so it waits for them as long as a
+// lease allows. It drops the probes' port: replicas of one process cannot share it.
 func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
 	for _, url := range embedded.URLs() {
 		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{URL: url})
 	}
+	cfg.Redis.NodeTimeout = max(cfg.Redis.NodeTimeout, cfg.Lock.TTL/5)
 	cfg.HTTP.ProbesListen = ""
 }
 

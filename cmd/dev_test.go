@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock/devnodes"
 )
 
 // A tap tells when a text has been written to it.
@@ -122,5 +123,21 @@ func TestDevUsesNoStore(t *testing.T) {
 				t.Error("the job never ran")
 			}
 		})
+	}
+}
+
+// Embedded nodes list a thousand jobs slowly, and are never down: dev waits for them as long
+// as a lease allows.
+func TestDevWaitsForItsNodes(t *testing.T) {
+	t.Parallel()
+	nodes, err := devnodes.Start(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nodes.Close()
+	cfg := config.Default()
+	onEmbedded(cfg, nodes)
+	if got := cfg.Redis.NodeTimeout; got != cfg.Lock.TTL/5 || got <= config.Default().Redis.NodeTimeout {
+		t.Errorf("a call may take %v, of a lease of %v", got, cfg.Lock.TTL)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -125,3 +126,17 @@ func TestPagesOfNewNodes(t *testing.T) {
 		t.Errorf("pauses: %d %s", a.status, a.body)
 	}
 }
+
+// Where the nodes vote and only a reading fails, nobody is told that none of them answers.
+func TestSlowReadingIsNoOutage(t *testing.T) {
+	t.Parallel()
+	away := new(atomic.Bool)
+	away.Store(true)
+	r := newRig(t, func(c *web.Config) { c.Control.Ledger, c.Nodes = pagesLedger{c.Control.Ledger, away}, votingNodes{} })
+	r.shows("/", []string{"1 of 1 node votes", "they could not be read, although the nodes answer"}, []string{"no quorum of nodes answers"})
+}
+
+// votingNodes is one node that votes.
+type votingNodes struct{ fewNodes }
+
+func (votingNodes) Nodes(ctx context.Context) []listing.Node { return fewNodes{}.Nodes(ctx)[:1] }

@@ -32,7 +32,10 @@ func (all *view) words() []line {
 	lines := append([]line{quorumLine(all.visit, all.nodes)}, all.warningLines()...)
 	if all.unknown != nil {
 		why := "no quorum of nodes answers"
-		if all.OneStore() {
+		switch {
+		case listing.Quorate(all.nodes) == nil:
+			why = "they could not be read, although the nodes answer"
+		case all.OneStore():
 			why = "the store does not answer"
 		}
 		return append(lines, line{listing.Bad, "The state of the replicas is unknown: " + why + ".", all.To("/nodes"), all.unknown.Error()})
