@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/replica"
@@ -95,7 +96,7 @@ func (v *view) finished(ended scheduler.Event) {
 		outcome += ": " + output.Clip(why, 120)
 	}
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
-		fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome))
+		listing.Votes(e), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome))
 }
 
 // notRun shows a tick that did not run once, although every replica reports it.

@@ -35,7 +35,7 @@ type Beat struct {
 	Took    int64  `json:"took_ms" jsonschema:"Duration."`
 	Failed  bool   `json:"failed"`
 	Granted *int   `json:"granted" jsonschema:"How many nodes granted it; null if unknown."`
-	Nodes   *int   `json:"nodes" jsonschema:"Number of nodes; null if unknown."`
+	Nodes   *int   `json:"nodes" jsonschema:"Number of nodes whose answer was awaited: a quorum decides; null if unknown."`
 }
 
 // newPoll returns nil if the answers are not known.
@@ -66,10 +66,20 @@ func NewBeats(b *ledger.Beats) *Beats {
 	return row
 }
 
+// awaited counts the nodes whose answer was awaited, 0 if the answers are unknown.
+func awaited(p locking.Poll) int {
+	n := 0
+	for _, a := range p.Answers[:p.Nodes()] {
+		if a != locking.NotAwaited {
+			n++
+		}
+	}
+	return n
+}
+
 func newBeat(b ledger.Beat) Beat {
 	row := Beat{At: *Stamp(b.At), Left: b.Left.Milliseconds(), Took: b.Took.Milliseconds(), Failed: b.Failed}
-	p := locking.Poll{Answers: b.Answers}
-	if n := p.Nodes(); n > 0 {
+	if n := awaited(locking.Poll{Answers: b.Answers}); n > 0 {
 		granted := 0
 		for _, a := range b.Answers {
 			if a == locking.Granted {

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -35,10 +36,10 @@ type Run struct {
 	Beats *Beats `json:"beats" jsonschema:"Extensions of the lease; null if there are none, or unknown."`
 }
 
-// A Tick is one tick: the fields of its run, and the votes of its claim, such as "5/5".
+// A Tick is one tick: the fields of its run, and the votes of its claim, such as "3/3".
 type Tick struct {
 	Run
-	Votes    *string `json:"votes" jsonschema:"How many nodes granted the claim, of all, such as 3/5."`
+	Votes    *string `json:"votes" jsonschema:"How many nodes granted the claim, of those whose answer was awaited, such as 3/3 or 3/4: a quorum ends the vote. One number if the answers are unknown. poll has all."`
 	Recorded bool    `json:"recorded" jsonschema:"false: computed from the schedule, since no replica recorded it."`
 }
 
@@ -72,10 +73,23 @@ func NewTick(e ledger.Entry) Tick {
 	if e.Computed {
 		row.Reason = Optional(Text(row.Reason) + " (computed, not recorded)")
 	}
-	if e.Votes.Of != 0 {
-		row.Votes = Optional(fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of))
-	}
+	row.Votes = Optional(Votes(e))
 	return row
+}
+
+// Votes says how many nodes granted the claim, of those whose answer was awaited: a round
+// ends with a quorum. Without each node's answer it says only how many granted it.
+func Votes(e ledger.Entry) string {
+	of := awaited(e.Poll)
+	switch {
+	case e.Votes.Of == 0:
+		return ""
+	case of == 0 && e.Votes.For < e.Votes.Of:
+		return strconv.Itoa(e.Votes.For)
+	case of == 0:
+		of = e.Votes.Of
+	}
+	return fmt.Sprintf("%d/%d", e.Votes.For, of)
 }
 
 // Took is how long the run took, or has been running; false if unknown.

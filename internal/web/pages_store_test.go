@@ -68,6 +68,6 @@ func TestPagesOnOneStore(t *testing.T) {
 		away.Store(true)
 		look()
 		r.shows("/", []string{"The store does not answer: no tick can start", "The store did not answer. This page was read at"}, nil)
-		r.shows("/?range=15m", []string{"The state of the replicas is unknown: the store does not answer.", "The runs are unknown: the store does not answer."}, nil)
+		r.shows("/?range=15m", []string{"The state of the replicas is unknown: the store does not answer.", "The runs are unknown."}, nil)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/web/api"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -109,6 +110,17 @@ func claimText(t listing.Tick) string {
 	text := "replica " + listing.Text(t.Replica)
 	if t.Votes != nil {
 		text += " won " + *t.Votes + " votes"
+	}
+	if t.Poll != nil {
+		late := 0
+		for _, n := range t.Poll.Nodes {
+			if n.Answer == locking.NotAwaited.String() {
+				late++
+			}
+		}
+		if late > 0 {
+			text += fmt.Sprintf(" (%d not awaited)", late)
+		}
 	}
 	if t.Poll != nil && t.Poll.Rounds != nil {
 		text += " in " + listing.Count(*t.Poll.Rounds, "round", "rounds")
