@@ -57,7 +57,7 @@ func TestGoldenListings(t *testing.T) {
 	jobs := []listing.Job{{
 		Job: "nightly-report", Func: listing.Optional("report"), Schedule: listing.Optional("0 2 * * *"), Timezone: listing.Optional("Europe/Paris"),
 		Next: listing.Stamp(tick.Add(23 * time.Hour)), JitterMillis: listing.Optional(int64(30_000)), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(ledger.Succeeded),
-		LastReplica: listing.Optional("web-1-4f2a"), Published: listing.Stamp(started), PublishedBy: listing.Optional("web-1-4f2a"),
+		LastReplica: listing.Optional("web-1-4f2a"), Published: listing.Stamp(started), Since: listing.Stamp(started.Add(-26 * time.Hour)), PublishedBy: listing.Optional("web-1-4f2a"),
 		Key: "nightly-report", Hash: listing.Optional("3f786850e387"), Live: true,
 	}}
 	old, renamed := jobs[0], jobs[0]

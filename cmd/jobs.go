@@ -19,7 +19,7 @@ func jobsCommand(a *cli) *cobra.Command {
 		Short: "List the jobs that the replicas serve, each with its last tick",
 		Long: `List the jobs that the replicas serve, as they published them in the store, each
 with its last tick. A job that was removed from the configuration stays listed;
-PUBLISHED says when a replica last served it.
+SERVED says for how long replicas have served this version, or until when.
 
 VERSION distinguishes versions of a job. While replicas serve different versions, as
 during a rollout, a job has a row for each, marked with an asterisk. NEXT is "paused"
@@ -40,16 +40,16 @@ no live replica has the job, which can appear some minutes after its removal.`,
 
 func jobListing(rows []listing.Job, now time.Time) output.Table[listing.Job] {
 	// During a rollout the version matters more than the schedule.
-	drop := []string{"VERSION", "PUBLISHED", "LAST TICK"}
+	drop := []string{"VERSION", "SERVED", "LAST TICK"}
 	if slices.ContainsFunc(rows, func(r listing.Job) bool { return r.Drift }) {
-		drop = []string{"PUBLISHED", "LAST TICK", "SCHEDULE"}
+		drop = []string{"SERVED", "LAST TICK", "SCHEDULE"}
 	}
 	return output.Table[listing.Job]{
-		Columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
+		Columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "SERVED", "VERSION"},
 		Cells: func(r listing.Job) []string {
 			return []string{
 				r.Job, output.Dash(r.Schedule) + " " + output.Dash(r.Timezone), nextCell(r),
-				output.Dash(r.LastTick), output.Dash(r.LastOutcome), ago(r.Published, now), versionCell(r),
+				output.Dash(r.LastTick), output.Dash(r.LastOutcome), servedCell(r, now), versionCell(r),
 			}
 		},
 		Rows:  rows,
@@ -77,11 +77,15 @@ func versionCell(r listing.Job) string {
 	return output.Dash(r.Hash)
 }
 
-func ago(at *string, now time.Time) string {
-	if at == nil {
-		return "-"
+// servedCell says for how long the version has been served, or until when it was.
+func servedCell(r listing.Job, now time.Time) string {
+	switch {
+	case r.Live && r.Since != nil:
+		return "for " + output.Since(listing.Time(r.Since), now)
+	case !r.Live && r.Published != nil:
+		return "until " + output.Since(listing.Time(r.Published), now) + " ago"
 	}
-	return output.Since(listing.Time(at), now) + " ago"
+	return "-"
 }
 
 func jobsForgetCommand(a *cli) *cobra.Command {

@@ -20,7 +20,8 @@ type Job struct {
 	LastTick     *string         `json:"last_tick" jsonschema:"Last tick that came."`
 	LastOutcome  *ledger.Outcome `json:"last_outcome" jsonschema:"Its outcome."`
 	LastReplica  *string         `json:"last_replica" jsonschema:"Replica that ran it."`
-	Published    *string         `json:"published" jsonschema:"When a replica published this version."`
+	Published    *string         `json:"published" jsonschema:"When a replica last published this version; replicas repeat it every few minutes."`
+	Since        *string         `json:"since" jsonschema:"Since when replicas serve this version, without another one in between; null from older releases."`
 	PublishedBy  *string         `json:"published_by" jsonschema:"That replica."`
 	Key          string          `json:"key" jsonschema:"First name of the job, by which the store knows it."`
 	Hash         *string         `json:"hash" jsonschema:"Version of the job: a hash of its settings."`
@@ -85,7 +86,7 @@ func newJob(v scheduler.Version, now time.Time) Job {
 	return Job{
 		Job: v.Name, Func: Optional(v.Func), Schedule: Optional(v.Schedule), Timezone: Optional(v.Timezone),
 		Description: Optional(v.Description), Next: nextTick(v.JobInfo, now),
-		Published: Stamp(v.Published), PublishedBy: Optional(v.Replica),
+		Published: Stamp(v.Published), Since: Stamp(v.Since), PublishedBy: Optional(v.Replica),
 		JitterMillis: Optional(v.Jitter.Milliseconds()),
 		Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
 	}

@@ -11,14 +11,15 @@ import (
 // is.
 type Margin struct {
 	Sentence
-	Brief string // Text without the names of nodes that do not vote
+	Brief   string // Text without the names of nodes that do not vote
+	Stopped bool   // no tick can start
 }
 
 // MarginOf returns the margin of the nodes.
 func MarginOf(nodes []Node) Margin {
 	if len(nodes) == 1 && nodes[0].Kind == KindStore {
 		s := storeSentence(nodes[0])
-		return Margin{s, s.Text}
+		return Margin{s, s.Text, nodes[0].State != NodeReady}
 	}
 	voting, slow, down, waiting, away := 0, 0, 0, []string{}, []string{}
 	for _, n := range nodes {
@@ -43,7 +44,7 @@ func MarginOf(nodes []Node) Margin {
 	if len(away) > 0 {
 		text += " (" + And(away) + ")"
 	}
-	var m Margin
+	m := Margin{Stopped: voting < needed}
 	switch spare := voting - needed; {
 	case spare < 0 && spare+slow >= 0:
 		m.Level = Warn

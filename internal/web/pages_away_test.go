@@ -40,8 +40,8 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 		r.shows("/replicas", []string{"ready"}, []string{"silent"})
 		away.Store(true)
 		time.Sleep(3 * time.Hour)
-		r.shows("/", []string{"This page was read at", "3 h ago", "1 replica, ready"}, []string{"silent", "is not known"})
-		r.shows("/replicas", []string{"This page was read at"}, []string{"silent"})
+		r.shows("/", []string{"This page was read at", "3 h ago", ": 1 replica, ready", "Running when this was read"}, []string{"silent", "is not known", "Next: ", "Running now", "in 1 h"})
+		r.shows("/replicas", []string{"This page was read at", "was ready"}, []string{"silent", "✓"})
 		never("/?range=24h")
 	})
 }
@@ -133,7 +133,7 @@ func TestSlowReadingIsNoOutage(t *testing.T) {
 	away := new(atomic.Bool)
 	away.Store(true)
 	r := newRig(t, func(c *web.Config) { c.Control.Ledger, c.Nodes = pagesLedger{c.Control.Ledger, away}, votingNodes{} })
-	r.shows("/", []string{"1 of 1 node votes", "they could not be read, although the nodes answer"}, []string{"no quorum of nodes answers"})
+	r.shows("/", []string{"1 of 1 node votes", "it could not be read, although the nodes answer"}, []string{"no quorum of nodes answers"})
 }
 
 // votingNodes is one node that votes.

@@ -424,3 +424,17 @@ func TestKilledReplicaIsSeen(t *testing.T) {
 		r.shows("/replicas", []string{"ready"}, []string{"web-2"})
 	})
 }
+
+// A job's page says since when its version is served, not when a replica last repeated it;
+// without a quorum nothing is promised for the next ticks; nodes restart one at a time.
+func TestPagesSayWhatIsSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now().UTC().Truncate(time.Second)
+	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{{
+		Name: "report", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1", Published: now, Since: now.Add(-5 * time.Hour), Hash: "abc",
+	}}))
+	r.shows("/jobs/report", []string{"<code>abc</code>, served since <time datetime=\"" + now.Add(-5*time.Hour).Format(time.RFC3339)}, []string{"published"})
+	r.shows("/", []string{"Next, if ticks can start by then"}, nil)
+	r.shows("/nodes?check=1", []string{"may be restarted, one node at a time"}, nil)
+}

@@ -163,7 +163,7 @@ func (fewNodes) Nodes(context.Context) []listing.Node {
 }
 
 func (fewNodes) Checks(context.Context) []listing.Check {
-	return []listing.Check{{Node: listing.Optional("n1"), State: "voting", Verdict: "ok", Findings: []listing.Finding{}}}
+	return []listing.Check{{Node: listing.Optional("n1"), State: "voting", Verdict: "ok", MayRestart: true, Findings: []listing.Finding{}}}
 }
 
 func (fewNodes) Locks(context.Context) ([]listing.Lock, error) { return nil, nil }

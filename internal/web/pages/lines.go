@@ -33,8 +33,10 @@ func (all *view) words() []line {
 	if all.unknown != nil {
 		why := "no quorum of nodes answers"
 		switch {
+		case listing.Quorate(all.nodes) == nil && all.OneStore():
+			why = "it could not be read, although the store answers"
 		case listing.Quorate(all.nodes) == nil:
-			why = "they could not be read, although the nodes answer"
+			why = "it could not be read, although the nodes answer"
 		case all.OneStore():
 			why = "the store does not answer"
 		}
@@ -57,7 +59,7 @@ func (all *view) words() []line {
 		all.problemLine(listing.Warn, "Missed", listing.ProblemMissed, whyOf),
 		all.problemLine(listing.Warn, "Interrupted and run again", listing.ProblemInterrupted, interruptedBy),
 		all.problemLine(listing.Warn, "A guard refused stale writes", listing.ProblemStale, writer),
-		earlyLine(earlyTicks), all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
+		all.earlyLine(earlyTicks), all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
@@ -81,6 +83,9 @@ func quorumLine(v *visit, nodes []listing.Node) line {
 // replicaLine describes the replicas, and the ones that are gone.
 func (all *view) replicaLine(latest []listing.Tick) line {
 	s, drift := listing.ReplicaHealth(all.replicas.Items, latest, all.asOf())
+	if !all.Stale.IsZero() {
+		return line{listing.Calm, "At " + all.clock(all.Stale) + ": " + s.Text, all.To("/replicas"), s.More}
+	}
 	if drift {
 		return lineOf(s, all.To("/configuration"))
 	}
@@ -109,9 +114,12 @@ func (all *view) problemLine(level listing.Level, name string, kind listing.Prob
 }
 
 // earlyLine counts the first ticks of jobs that no node could vote on yet.
-func earlyLine(n int) line {
+func (all *view) earlyLine(n int) line {
 	if n == 0 {
 		return line{}
+	}
+	if all.OneStore() {
+		return line{Level: listing.Calm, Text: listing.Count(n, "first tick", "first ticks") + " came during the grace of the new store, and did not run."}
 	}
 	return line{
 		Level: listing.Calm, Text: listing.Count(n, "first tick", "first ticks") + " came before the nodes could vote, and did not run.",
@@ -196,7 +204,7 @@ func (all *view) runningLine() line {
 
 func (all *view) nextLine() line {
 	switch {
-	case len(all.next.Items) == 0 && !all.Stale.IsZero(): // the known ones have passed
+	case !all.Stale.IsZero(): // none starts before the nodes answer again
 		return line{}
 	case len(all.next.Items) == 0:
 		return lineOf(listing.NoTickPlanned(), all.To("/jobs"))
@@ -207,6 +215,9 @@ func (all *view) nextLine() line {
 	}
 	at := listing.Time(cmp.Or(n.Start, &n.Tick))
 	text := "Next: " + n.Job + " "
+	if listing.MarginOf(all.nodes).Stopped {
+		text = "Next, if ticks can start by then: " + n.Job + " "
+	}
 	if n.Paused != nil {
 		text = "All next ticks are paused: " + n.Job + " skips its tick "
 	}

@@ -35,6 +35,7 @@ type overview struct {
 	Running  []listing.Run
 	Worst    listing.Level // of all lines
 	Why      string        // why the range is not the default
+	Stopped  bool          // no tick can start now
 	Unknown  bool          // only Lines are known: no quorum answers, and nothing was read before
 }
 
@@ -79,7 +80,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 		span, all.since = spans()[0], v.Now.Add(-spans()[0])
 		why = "All runs are from the last 15 minutes."
 	}
-	o := overview{Lines: all.words(), Timeline: draw(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Unknown: all.unknown != nil}
+	o := overview{Lines: all.words(), Timeline: draw(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Stopped: listing.MarginOf(all.nodes).Stopped, Unknown: all.unknown != nil}
 	for _, e := range all.entries {
 		if e.Outcome == ledger.Running {
 			o.Running = append(o.Running, listing.NewRun(e))
@@ -151,8 +152,8 @@ func readView(ctx context.Context, v *visit, span time.Duration) *view {
 	})
 	part(func() error { return all.readLatest(ctx) })
 	wg.Wait()
-	if !v.Stale.IsZero() { // planned ticks of an old read may have passed
-		all.next.Items = slices.DeleteFunc(slices.Clone(all.next.Items), func(n listing.Next) bool { return listing.Time(&n.Tick).Before(v.Now) })
+	if !v.Stale.IsZero() { // none of them starts before the nodes answer again
+		all.next.Items = nil
 	}
 	return all
 }
