@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
@@ -24,7 +25,8 @@ func completeShells(root *cobra.Command) {
 	}
 }
 
-// completeJobs completes job names wherever a command takes one.
+// completeJobs completes job names and tags wherever a command takes one, and file names
+// only where a flag takes a file.
 func completeJobs(root *cobra.Command, a *cli) {
 	eachCommand(root, func(c *cobra.Command) {
 		switch words := strings.Fields(c.Use); {
@@ -33,7 +35,36 @@ func completeJobs(root *cobra.Command, a *cli) {
 		case slices.Contains(words, "JOB"), slices.Contains(words, "[JOB]"):
 			c.ValidArgsFunction = jobCompletion(a)
 		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			_, known := c.GetFlagCompletionFunc(f.Name)
+			switch what, _ := pflag.UnquoteUsage(f); {
+			case known || what == "file":
+			case f.Name == "tag":
+				_ = c.RegisterFlagCompletionFunc(f.Name, tagCompletion(a))
+			default: // no file is meant
+				_ = c.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions)
+			}
+		})
 	})
+}
+
+// tagCompletion completes a tag with those of the configuration.
+func tagCompletion(a *cli) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := config.Read(a.source(), nil)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var list []string
+		for _, name := range jobNames(cfg) {
+			for _, tag := range cfg.Jobs[name].Tags {
+				if strings.HasPrefix(tag, typed) && !slices.Contains(list, tag) {
+					list = append(list, tag)
+				}
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // jobCompletion completes the first argument with the jobs of the configuration.

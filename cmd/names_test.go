@@ -75,7 +75,7 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\n"+
-		"jobs: {nightly: {func: own, schedule: \"@daily\"}, hourly: {func: own, schedule: \"@hourly\"}}\n"), 0o600); err != nil {
+		"jobs: {nightly: {func: own, schedule: \"@daily\", tags: [finance, mail]}, hourly: {func: own, schedule: \"@hourly\"}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -91,6 +91,9 @@ func TestCompletion(t *testing.T) {
 		{[]string{"ticks", "-c", config + ".missing", ""}, nil, "nightly"},
 		{[]string{"ticks", "--outcome", ""}, []string{"missed\n", "timed_out\n"}, ""},
 		{[]string{"ticks", "--outcome", "failed,mis"}, []string{"failed,missed\n"}, "timed_out"},
+		{[]string{"pause", "-c", config, "--tag", ""}, []string{"finance\n", "mail\n"}, ""},
+		{[]string{"resume", "-c", config, "--tag", "fi"}, []string{"finance\n"}, "mail"},
+		{[]string{"pause", "-c", config, "--reason", ""}, nil, "finance"},
 		{[]string{"runs", "--trigger", ""}, []string{"schedule\n", "manual\n"}, ""},
 	} {
 		got, _, _ := quorate(t, append([]string{"__complete"}, tc.args...)...)

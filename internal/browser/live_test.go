@@ -15,10 +15,15 @@ func testLive(t *testing.T, browser *chromium, c *cluster, home string) {
 		eval[bool](b, `window.opened = true`) // goes when the page is loaded anew
 		b.sees("slow", "running")
 	}
+	beside.wait("extensions of the lease", says("All extensions"))
+	eval[bool](beside, `document.querySelector("details").open = true`)
 	eval[bool](desk, `document.querySelector("footer select").focus() === undefined`)
 	c.lets()
 	beside.wait("the end of the run", says("succeeded"))
 	beside.wait("its log", says("second half"))
+	if !eval[bool](beside, `document.querySelector("details").open`) {
+		t.Error("an update has closed what somebody had opened")
+	}
 	above.wait("the end of the run", lists("succeeded"))
 	desk.wait("no run of it is running", `!`+says("slow (replica web-"))
 	if on := eval[string](desk, `document.activeElement.name || ""`); on != "tz" {

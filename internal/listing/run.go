@@ -40,6 +40,7 @@ type Run struct {
 type Tick struct {
 	Run
 	Votes    *string `json:"votes" jsonschema:"How many nodes granted the claim, of those whose answer was awaited, such as 3/3 or 3/4: a quorum ends the vote. One number if the answers are unknown. poll has all."`
+	Page     string  `json:"-"` // ID of its page, also of a tick that did not run; "" if it has none
 	Recorded bool    `json:"recorded" jsonschema:"false: computed from the schedule, since no replica recorded it."`
 }
 
@@ -70,6 +71,9 @@ func (r Run) Ran() bool {
 // NewTick returns an entry of the ledger as a tick.
 func NewTick(e ledger.Entry) Tick {
 	row := Tick{Run: NewRun(e), Recorded: !e.Computed}
+	if row.Recorded {
+		row.Page = e.ID()
+	}
 	if e.Computed {
 		row.Reason = Optional(Text(row.Reason) + " (computed, not recorded)")
 	}

@@ -438,3 +438,45 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 	r.shows("/", []string{"Next, if ticks can start by then"}, nil)
 	r.shows("/nodes?check=1", []string{"may be restarted, one node at a time"}, nil)
 }
+
+// A tick that did not run has a page as a run has, and every list links to it; a column
+// without a heading does not exist.
+func TestTicksWithoutARunAreLinked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *web.Config) { c.Nodes = heldNodes{} })
+	at := time.Now().Add(-30 * time.Second).UTC().Truncate(time.Second)
+	r.record(ledger.Entry{Job: "report", Tick: at, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
+	page := "/runs/report@" + at.Format("20060102T150405.000Z")
+	for path, least := range map[string]int{"/ticks": 1, "/jobs/report": 2, "/": 2} {
+		text := string(r.ask(viewer, "GET", path, "").body)
+		if n := strings.Count(text, `href="`+page+`"`); n < least {
+			t.Errorf("%s links %d times to %s, want %d: %s", path, n, page, least, text)
+		}
+	}
+	r.shows(page, []string{"missed"}, nil)
+	for _, who := range []secret{viewer, admin} {
+		if text := string(r.ask(who, "GET", "/locks", "").body); strings.Contains(text, "<th></th>") || strings.Contains(text, "<td></td></tr>") {
+			t.Errorf("%s sees a column without a heading: %s", who.name, text)
+		}
+	}
+}
+
+// The contests that the answering replica has lost do not take the room of its runs.
+func TestContestsDoNotBuryRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for n := range 60 {
+		r.Observe(scheduler.Event{Kind: scheduler.EventLost, Entry: ledger.Entry{Job: "report", Tick: time.Now().Add(-time.Duration(n) * time.Second)}})
+	}
+	text := string(r.ask(viewer, "GET", "/?range=15m", "").body)
+	runs := regexp.MustCompile(`<rect class="run" [^>]*y="(\d+)"`).FindAllStringSubmatch(text, -1)
+	lost := regexp.MustCompile(`class="calm lost"><title>[^<]*</title><circle [^>]*cy="(\d+)"`).FindAllStringSubmatch(text, -1)
+	if len(runs) != 3 || len(lost) != 60 {
+		t.Fatalf("%d runs and %d contests are drawn: %s", len(runs), len(lost), text)
+	}
+	for _, one := range append(lost, runs...) {
+		if y := one[1]; y != lost[0][1] && y != runs[0][1] {
+			t.Errorf("something is drawn at %s, runs at %s, contests at %s", y, runs[0][1], lost[0][1])
+		}
+	}
+}

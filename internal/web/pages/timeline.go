@@ -225,13 +225,24 @@ func (d drawing) plannedLane() lane {
 	return l
 }
 
-// stack puts overlapping bars below one another.
+// stack puts overlapping bars below one another, and the lost contests in a row below all
+// of them.
 func (l *lane) stack() {
-	slices.SortStableFunc(l.Bars, func(x, y bar) int { return cmp.Compare(x.from, y.from) })
+	slices.SortStableFunc(l.Bars, func(x, y bar) int {
+		return cmp.Or(cmp.Compare(x.lost(), y.lost()), cmp.Compare(x.from, y.from))
+	})
 	var ends []float64 // of each row
+	below := -1        // the row of the contests
 	for i := range l.Bars {
 		b := &l.Bars[i]
 		b.to = max(b.to, b.from+leastWide)
+		if b.lost() > 0 {
+			if below < 0 {
+				below, ends = len(ends), append(ends, b.to)
+			}
+			b.Y, b.X, b.Width = below*barStep, percent(b.from), percent(b.to-b.from)
+			continue
+		}
 		row := slices.IndexFunc(ends, func(end float64) bool { return end <= b.from })
 		switch {
 		case row >= 0:
@@ -268,6 +279,14 @@ func (d drawing) grid() []gridLine {
 		}
 	}
 	return list
+}
+
+// lost is 1 for a lost contest, else 0.
+func (b bar) lost() int {
+	if b.Kind == "lost" {
+		return 1
+	}
+	return 0
 }
 
 // Base is the Y below a bar, for the shape beside it.

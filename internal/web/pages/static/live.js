@@ -50,7 +50,9 @@
       if (reply.ok) {
         const page = new DOMParser().parseFromString(await reply.text(), "text/html");
         if (page.getElementById("main") && !busy()) {
+          const open = new Set([...main().querySelectorAll("details[open] > summary")].map(e => e.textContent));
           main().replaceChildren(...page.getElementById("main").childNodes);
+          for (const e of main().querySelectorAll("summary")) if (open.has(e.textContent)) e.parentElement.open = true;
           const footer = document.querySelector("footer");
           if (!footer.contains(document.activeElement)) {
             footer.replaceWith(page.querySelector("footer"));
