@@ -92,7 +92,7 @@ func (v *view) finished(ended scheduler.Event) {
 	e, claim := ended.Entry, v.claimed[ended.Run]
 	delete(v.claimed, ended.Run)
 	outcome := v.paint(e.Outcome)
-	if why := ledger.Why(e.Reason.String(), e.Error); why != "" {
+	if why := listing.Why(e.Reason.String(), e.Error); why != "" {
 		outcome += ": " + output.Clip(why, 120)
 	}
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),

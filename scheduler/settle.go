@@ -82,7 +82,7 @@ func (s *settlement) known(ctx context.Context, store ledger.Store) (map[int64]l
 func summary(all []ledger.Entry) string {
 	if len(all) == 1 {
 		e := all[0]
-		line, _, _ := strings.Cut(ledger.Why(e.Reason.String(), e.Error), "\n")
+		line, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(e.Reason.String()+"; "+e.Error, "; "), "; "), "\n")
 		if line == "" {
 			return string(e.Outcome)
 		}

@@ -83,7 +83,7 @@ func TestLevels(t *testing.T) {
 			t.Errorf("a tick that %s is %s, want %s", outcome, got, want)
 		}
 	}
-	if got := listing.NewTick(ledger.Entry{Tick: now, Outcome: ledger.Succeeded, Interruptions: 1}).Level(); got != listing.Warn {
+	if got := listing.NewTick(ledger.Entry{Tick: now, Outcome: ledger.Succeeded, Lease: ledger.Lease{Interruptions: 1}}).Level(); got != listing.Warn {
 		t.Errorf("a tick that ran again is %s", got)
 	}
 	if got := listing.NewTick(ledger.Entry{Tick: now, Outcome: ledger.Succeeded, StaleWrites: 1}).Level(); got != listing.Warn {

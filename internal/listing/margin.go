@@ -21,21 +21,7 @@ func MarginOf(nodes []Node) Margin {
 		s := storeSentence(nodes[0])
 		return Margin{s, s.Text, nodes[0].State != NodeReady}
 	}
-	voting, slow, down, waiting, away := 0, 0, 0, []string{}, []string{}
-	for _, n := range nodes {
-		switch n.State {
-		case NodeVoting:
-			voting++
-			continue
-		case NodeSlow:
-			slow++
-		case NodeDown:
-			down++
-		case NodeAbstaining:
-			waiting = append(waiting, Text(n.VouchesAt))
-		}
-		away = append(away, n.Node+" is "+n.State)
-	}
+	voting, slow, away, waiting := tally(nodes)
 	needed := len(nodes)/2 + 1
 	text := fmt.Sprintf("%d of %s vote", voting, Count(len(nodes), "node", "nodes"))
 	if voting == 1 {
@@ -51,24 +37,13 @@ func MarginOf(nodes []Node) Margin {
 		m.Text = fmt.Sprintf("%s: some are slow to answer. No tick can start until %d answer in time.", text, needed)
 		m.More = "They answered a moment ago, so they, this machine or the network may only be busy. Look again shortly."
 	case spare < 0 && len(waiting) == len(away):
-		slices.Sort(waiting)
 		m.Level = Warn
 		m.Text = fmt.Sprintf("%s: the nodes are new or have restarted. No tick can start until %d of them vote.", text, needed)
-		m.More = "They do by themselves after their grace"
-		if at := waiting[-spare-1]; at != "" {
-			m.More += ", from " + clockOf(&at) + " on"
-		}
-		m.More += "."
+		m.More = afterGrace(waiting[-spare-1])
 	case spare < 0:
 		m.Level = Bad
 		m.Text = fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
-		if down > 0 {
-			m.More = "Start the nodes that are down. "
-		}
-		if down+slow+len(waiting) < len(away) {
-			m.More += "quorate store check says what the nodes lack. "
-		}
-		m.More += "A restarted node votes again after its grace. Until then running jobs lose their leases."
+		m.More = toStart(nodes)
 	case spare == 0 && len(nodes) == 1:
 		m.Level, m.Text = Calm, text+"; it is the only one: no tick starts while it is down."
 	case spare == 0:
@@ -83,6 +58,51 @@ func MarginOf(nodes []Node) Margin {
 	}
 	m.Brief = strings.Replace(m.Text, " ("+And(away)+")", "", 1)
 	return m
+}
+
+// tally counts the nodes that vote and the slow ones, and names those that do not vote.
+// Waiting are the times at which abstaining ones vote again, in order.
+func tally(nodes []Node) (voting, slow int, away, waiting []string) {
+	for _, n := range nodes {
+		switch n.State {
+		case NodeVoting:
+			voting++
+			continue
+		case NodeSlow:
+			slow++
+		case NodeAbstaining:
+			waiting = append(waiting, Text(n.VouchesAt))
+		}
+		away = append(away, n.Node+" is "+n.State)
+	}
+	slices.Sort(waiting)
+	return voting, slow, away, waiting
+}
+
+// afterGrace says when enough of the abstaining nodes vote again.
+func afterGrace(at string) string {
+	if at == "" {
+		return "They do by themselves after their grace."
+	}
+	return "They do by themselves after their grace, from " + clockOf(&at) + " on."
+}
+
+// toStart says what to do without a quorum.
+func toStart(nodes []Node) string {
+	text, unwell := "", false
+	for _, n := range nodes {
+		switch n.State {
+		case NodeDown:
+			text = "Start the nodes that are down. "
+		case NodeVoting, NodeSlow, NodeAbstaining:
+		default:
+			unwell = true
+		}
+	}
+	if unwell {
+		text += "quorate store check says what the nodes lack. "
+	}
+	return text + "A restarted node votes again after its grace. Until then running jobs lose their leases."
 }
 
 // storeSentence describes the only store, and what having one means.

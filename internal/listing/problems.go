@@ -121,12 +121,12 @@ func (p *Problems) Read(ctx context.Context, r Reader, latest []ledger.Entry, fr
 		}
 	}
 	current := p.now.Load()
-	read, err := r.advance(ctx, d, current, of, from, now)
+	read, err := advance(ctx, r, d, current, of, from, now)
 	if err != nil {
 		return nil, err
 	}
 	if read.whole && now.Sub(read.began) > readAgainAfter {
-		next, err := r.advance(ctx, d, p.next.Load(), of, from, now)
+		next, err := advance(ctx, r, d, p.next.Load(), of, from, now)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ type catchingUp struct {
 }
 
 // advance continues a survey, which may be nil.
-func (r Reader) advance(ctx context.Context, d Directory, last *survey, latest map[string][]ledger.Entry, from, now time.Time) (*survey, error) {
+func advance(ctx context.Context, r Reader, d Directory, last *survey, latest map[string][]ledger.Entry, from, now time.Time) (*survey, error) {
 	read := &survey{began: now, jobs: map[string]known{}, whole: true}
 	if last == nil {
 		last = &survey{}

@@ -61,7 +61,7 @@ func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.
 // RunsOfEach returns the runs of every job that match the query, newest first. The
 // limit applies to each job.
 func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
-	return r.ofEach(ctx, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) {
+	return ofEach(ctx, r, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) {
 		return r.Ledger.Runs(ctx, q)
 	})
 }
@@ -69,10 +69,12 @@ func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry,
 // TicksOfEach returns the ticks of every job that match the query, newest first, with
 // computed ones. The limit applies to each job.
 func (r Reader) TicksOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
-	return r.ofEach(ctx, q, r.ticks)
+	return ofEach(ctx, r, q, func(ctx context.Context, d Directory, q ledger.Query) ([]ledger.Entry, error) {
+		return ticksOf(ctx, r, d, q)
+	})
 }
 
-func (r Reader) ofEach(ctx context.Context, q ledger.Query, read func(context.Context, Directory, ledger.Query) ([]ledger.Entry, error)) ([]ledger.Entry, error) {
+func ofEach(ctx context.Context, r Reader, q ledger.Query, read func(context.Context, Directory, ledger.Query) ([]ledger.Entry, error)) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
@@ -101,15 +103,15 @@ func (r Reader) Ticks(ctx context.Context, job string, q ledger.Query) ([]ledger
 		return nil, err
 	}
 	q.Job = d.Key(job)
-	list, err := r.ticks(ctx, d, q)
+	list, err := ticksOf(ctx, r, d, q)
 	if err == nil && len(list) == 0 {
 		err = d.Require(q.Job)
 	}
 	return d.namedAll(list), err
 }
 
-// ticks returns those of the job with the key q.Job.
-func (r Reader) ticks(ctx context.Context, d Directory, q ledger.Query) ([]ledger.Entry, error) {
+// ticksOf returns the ticks of the job with the key q.Job.
+func ticksOf(ctx context.Context, r Reader, d Directory, q ledger.Query) ([]ledger.Entry, error) {
 	list, err := r.Ledger.Ticks(ctx, q)
 	if err != nil {
 		return nil, err

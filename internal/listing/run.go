@@ -28,9 +28,8 @@ type Run struct {
 	Error       *string         `json:"error" jsonschema:"Error or stack of the function."`
 	Hash        *string         `json:"hash" jsonschema:"Version of the job."`
 	StaleWrites int             `json:"stale_writes" jsonschema:"Writes that a guard refused; for a tick, of all attempts."`
-	// Interruptions and InterruptedOn are about earlier attempts, in listings of ticks.
-	Interruptions int     `json:"interruptions" jsonschema:"Of a tick: earlier attempts that lost their replica or their lease, so the tick ran again."`
-	InterruptedOn *string `json:"interrupted_on" jsonschema:"Replica of the last of them."`
+	// InterruptedOn is about an earlier attempt, in listings of ticks.
+	InterruptedOn *string `json:"interrupted_on" jsonschema:"Of a tick that ran again: replica of the last attempt that lost its replica or its lease."`
 
 	Poll  *Poll  `json:"poll" jsonschema:"Answers of the nodes to the claim; null if unknown. A running run has them once it has logged something."`
 	Beats *Beats `json:"beats" jsonschema:"Extensions of the lease; null if there are none, or unknown."`
@@ -39,9 +38,11 @@ type Run struct {
 // A Tick is one tick: the fields of its run, and the votes of its claim, such as "3/3".
 type Tick struct {
 	Run
-	Votes    *string `json:"votes" jsonschema:"How many nodes granted the claim, of those whose answer was awaited, such as 3/3 or 3/4: a quorum ends the vote. One number if the answers are unknown. poll has all."`
-	Page     string  `json:"-"` // ID of its page, also of a tick that did not run; "" if it has none
-	Recorded bool    `json:"recorded" jsonschema:"false: computed from the schedule, since no replica recorded it."`
+	Votes         *string `json:"votes" jsonschema:"How many nodes granted the claim, of those whose answer was awaited, such as 3/3 or 3/4: a quorum ends the vote. One number if the answers are unknown. poll has all."`
+	Interruptions int     `json:"interruptions" jsonschema:"Earlier attempts that lost their replica or their lease, so the tick ran again."`
+
+	Page     string `json:"-"` // ID of its page, also of a tick that did not run; "" if it has none
+	Recorded bool   `json:"recorded" jsonschema:"false: computed from the schedule, since no replica recorded it."`
 }
 
 // NewRun returns an entry of the ledger as a run.
@@ -51,7 +52,7 @@ func NewRun(e ledger.Entry) Run {
 		Tries: Optional(e.Tries), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
 		Outcome: e.Outcome, Reason: Optional(e.Reason.String()), Code: Optional(e.Reason.Code), Started: Stamp(e.Started),
 		Finished: Stamp(e.Finished), Error: Optional(e.Error), Hash: Optional(e.Hash),
-		StaleWrites: e.StaleWrites, Interruptions: e.Interruptions, InterruptedOn: Optional(e.InterruptedOn), Poll: newPoll(e.Poll), Beats: NewBeats(e.Beats),
+		StaleWrites: e.StaleWrites, InterruptedOn: Optional(e.InterruptedOn), Poll: newPoll(e.Poll), Beats: NewBeats(e.Beats),
 	}
 	if e.Token != 0 {
 		row.ID = Optional(e.ID())
@@ -70,7 +71,7 @@ func (r Run) Ran() bool {
 
 // NewTick returns an entry of the ledger as a tick.
 func NewTick(e ledger.Entry) Tick {
-	row := Tick{Run: NewRun(e), Recorded: !e.Computed}
+	row := Tick{Run: NewRun(e), Interruptions: e.Interruptions, Recorded: !e.Computed}
 	if row.Recorded {
 		row.Page = e.ID()
 	}

@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// Why joins the reason of an outcome and its error; either may be empty.
+func Why(reason, err string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(reason+"; "+err, "; "), "; ")
+}
+
 // Count is a number with its noun.
 func Count(n int, one, many string) string {
 	if n == 1 {

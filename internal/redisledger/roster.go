@@ -21,7 +21,7 @@ func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 	if err != nil {
 		return nil, fmt.Errorf("encoding a heartbeat: %w", err)
 	}
-	replies, err := l.announcements(ctx, "announcing this replica", l.lua.announce, 0, self.ID, b)
+	replies, err := heartbeats(ctx, l, "announcing this replica", l.lua.announce, 0, self.ID, b)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 
 // Replicas implements [scheduler.Roster].
 func (l *Ledger) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
-	replies, err := l.announcements(ctx, "listing the replicas", l.lua.look, 0)
+	replies, err := heartbeats(ctx, l, "listing the replicas", l.lua.look, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (l *Ledger) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 // answer know that one fell silent. The others may only have missed that it left.
 func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 	const doing = "listing the replicas"
-	replies, err := l.announcements(ctx, doing, l.lua.look, 1)
+	replies, err := heartbeats(ctx, l, doing, l.lua.look, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 // silent precedes the announcement of a replica that was not heard lately.
 const silent = "lost|"
 
-func (l *Ledger) announcements(ctx context.Context, doing string, script *members.Script, lost int, announced ...any) ([]members.Reply, error) {
+func heartbeats(ctx context.Context, l *Ledger, doing string, script *members.Script, lost int, announced ...any) ([]members.Reply, error) {
 	args := append([]any{l.lately.Milliseconds(), scheduler.RememberLost.Milliseconds(), scheduler.MostLost, lost}, announced...)
 	return l.call(ctx, doing, script, "replicas", args...)
 }

@@ -82,11 +82,6 @@ type Entry struct {
 	// StaleWrites counts the run's writes that a guard refused because the sink had seen a
 	// larger token. Reason has it, too.
 	StaleWrites int
-	// Interruptions counts, where a Store lists ticks, the earlier attempts of the tick
-	// whose replica did not keep the lease and did not hand the tick over, and
-	// InterruptedOn is the replica of the last of them.
-	Interruptions int
-	InterruptedOn string
 	Lease
 	// Hash is the version of the job (Job.Hash) on the replica.
 	Hash string
@@ -94,7 +89,7 @@ type Entry struct {
 	Computed bool
 }
 
-// A Lease is what the nodes said to a run.
+// A Lease is what the nodes said to a run, and what became of earlier leases of its tick.
 type Lease struct {
 	// Votes are those of the claim, and Poll is each node's answer to it; zero if there
 	// was no claim, or if they are unknown.
@@ -102,6 +97,11 @@ type Lease struct {
 	Poll  locking.Poll
 	// Beats are the extensions; nil if there were none.
 	Beats *Beats
+	// Interruptions counts, where a Store lists ticks, the earlier attempts of the tick
+	// whose replica did not keep the lease and did not hand the tick over, and
+	// InterruptedOn is the replica of the last of them.
+	Interruptions int
+	InterruptedOn string
 }
 
 // ID identifies a run: the same for every try and attempt of a tick, and of no other tick

@@ -87,11 +87,6 @@ var sentences = [...]sentence{
 	{CodeOther, VariantClaim, "claim failed: {text}"},
 }
 
-// Why joins the reason of an outcome, in words, and the error; either may be empty.
-func Why(reason, err string) string {
-	return strings.TrimPrefix(strings.TrimSuffix(reason+"; "+err, "; "), "; ")
-}
-
 // String returns the reason in words, "" if there is none.
 func (r Reason) String() string {
 	if r.IsZero() {

@@ -43,7 +43,7 @@ func Why(row listing.Run) string {
 	if how := Unusual(row); how != "" {
 		parts = append(parts, how)
 	}
-	if why := ledger.Why(listing.Text(row.Reason), listing.Text(row.Error)); why != "" {
+	if why := listing.Why(listing.Text(row.Reason), listing.Text(row.Error)); why != "" {
 		parts = append(parts, why)
 	}
 	return Clip(strings.Join(parts, ": "), 120)
@@ -59,8 +59,8 @@ func Unusual(row listing.Run) string {
 	if row.Attempt != nil && *row.Attempt > 1 {
 		all = append(all, fmt.Sprintf("attempt %d", *row.Attempt))
 	}
-	if row.Interruptions > 0 {
-		all = append(all, "interrupted on "+Dash(row.InterruptedOn))
+	if row.InterruptedOn != nil {
+		all = append(all, "interrupted on "+*row.InterruptedOn)
 	}
 	if row.Tries != nil && *row.Tries > 1 {
 		all = append(all, fmt.Sprintf("%d tries", *row.Tries))

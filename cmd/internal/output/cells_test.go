@@ -20,7 +20,7 @@ func TestWhy(t *testing.T) {
 		{ledger.Entry{Token: 1, Attempt: 2, Tries: 1, Trigger: ledger.ByRerun}, "rerun, attempt 2"},
 		{ledger.Entry{Token: 1, Attempt: 1, Tries: 3, Trigger: ledger.BySchedule, Error: "exit status 3"}, "3 tries: exit status 3"},
 		{ledger.Entry{Trigger: ledger.BySchedule, Reason: ledger.TextReason("no quorum"), Error: "exit status 3"}, "no quorum; exit status 3"},
-		{ledger.Entry{Token: 1, Attempt: 2, Trigger: ledger.ByRerun, Interruptions: 1, InterruptedOn: "b"}, "rerun, attempt 2, interrupted on b"},
+		{ledger.Entry{Token: 1, Attempt: 2, Trigger: ledger.ByRerun, Lease: ledger.Lease{Interruptions: 1, InterruptedOn: "b"}}, "rerun, attempt 2, interrupted on b"},
 		{ledger.Entry{Token: 1, Attempt: 1, Trigger: ledger.ByCatchUp}, "catch_up"},
 		{ledger.Entry{Trigger: ledger.ByCatchUp, Reason: ledger.TextReason("catch_up: last: a later tick came first")}, "catch_up: last: a later tick came first"},
 		{ledger.Entry{Trigger: ledger.ByManual, Reason: ledger.TextReason("expired")}, "manual: expired"},

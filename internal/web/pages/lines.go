@@ -129,7 +129,7 @@ func (all *view) earlyLine(n int) line {
 
 // whyOf is the error or reason of an entry in one line.
 func whyOf(e ledger.Entry) string {
-	return cmp.Or(ledger.Why(e.Reason.String(), firstLine(e.Error)), string(e.Outcome))
+	return cmp.Or(listing.Why(e.Reason.String(), firstLine(e.Error)), string(e.Outcome))
 }
 
 // interruptedBy says whose attempt at the entry's tick was interrupted, and what became of it.
