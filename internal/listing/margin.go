@@ -36,7 +36,7 @@ func MarginOf(nodes []Node) Margin {
 		m.Level = Warn
 		m.Text = fmt.Sprintf("%s: some are slow to answer. No tick can start until %d answer in time.", text, needed)
 		m.More = "They answered a moment ago, so they, this machine or the network may only be busy. Look again shortly."
-	case spare < 0 && len(waiting) == len(away):
+	case spare < 0 && len(waiting) > 0 && len(waiting) == len(away):
 		m.Level = Warn
 		m.Text = fmt.Sprintf("%s: the nodes are new or have restarted. No tick can start until %d of them vote.", text, needed)
 		m.More = afterGrace(waiting[-spare-1])

@@ -22,6 +22,7 @@ func TestMargin(t *testing.T) {
 		{nodesIn("voting", "voting", "voting", "slow", "slow"), "warn", "3 of 5 nodes vote (d is slow and e is slow); one more loss and no tick can start."},
 		{nodesIn("voting", "slow", "down", "down", "down"), "bad", "1 of 5 nodes votes (b is slow, c is down, d is down and e is down): no quorum. No tick can start until 3 of them vote."},
 		{nodesIn("abstaining", "voting", "abstaining"), "warn", "1 of 3 nodes votes (a is abstaining and c is abstaining): the nodes are new or have restarted. No tick can start until 2 of them vote."},
+		{nil, "bad", "0 of 0 nodes vote: no quorum. No tick can start until 1 of them vote."},
 		{nodesIn("voting"), "calm", "1 of 1 node votes; it is the only one: no tick starts while it is down."},
 		{theStore("ready"), "calm", "The store is ready. There is only one: no tick starts while it is down."},
 		{theStore("abstaining"), "warn", "The store is new, or another server has taken over: no tick starts before 02:00:20 UTC."},
