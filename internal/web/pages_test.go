@@ -3,12 +3,10 @@ package web_test
 import (
 	"context"
 	"html"
-	"regexp"
-
 	"maps"
 	"net/http"
 	"net/url"
-
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
