@@ -5,7 +5,7 @@
 -- arg(3)  how many of those are kept
 -- arg(4)  1: return those, too
 -- arg(5), arg(6) … id, JSON, and so on; none for a read
--- Replies OK, JSON of each, or "lost|JSON"…
+-- Replies OK, JSON of each, and of those that fell silent, the latest first, "lost|JSON"…
 local hash = KEYS[2]
 if nargs > 4 then serve() end
 for i = 5, nargs, 2 do redis.call('HSET', hash, arg(i), nowtext .. '|' .. arg(i + 1)) end
@@ -23,7 +23,7 @@ for i = 1, #all, 2 do
     redis.call('HDEL', hash, all[i])
   end
 end
-table.sort(silent, function(x, y) return x[1] > y[1] end)
+table.sort(silent, function(x, y) return x[1] > y[1] or x[1] == y[1] and x[2] < y[2] end)
 for i, one in ipairs(silent) do
   if i > tonumber(arg(3)) then
     redis.call('HDEL', hash, one[2])

@@ -160,7 +160,11 @@ func replicaID(rt *rapid.T) string {
 }
 
 func (d differ) announce(rt *rapid.T, script *members.Script) {
-	d.call(rt, script, "0", []string{rosterKey}, append([]string{window(rt)}, announcements(rt)...)...)
+	own := []string{
+		window(rt), strconv.FormatInt((4 * difftest.Leap).Milliseconds(), 10),
+		rapid.SampledFrom([]string{"0", "1", "2", "100"}).Draw(rt, "silent ones kept"), rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "list them"),
+	}
+	d.call(rt, script, "0", []string{rosterKey}, append(own, announcements(rt)...)...)
 }
 
 // window is how long announcements count.
@@ -169,7 +173,6 @@ func window(rt *rapid.T) string {
 	return strconv.FormatInt((2*difftest.Leap).Milliseconds()-less, 10)
 }
 
-// announcements are those of none, one or two replicas.
 // publications are announcements with accounts, most of them.
 func publications(rt *rapid.T) []string {
 	list := announcements(rt)
@@ -183,6 +186,7 @@ func publications(rt *rapid.T) []string {
 	return list
 }
 
+// announcements are those of none, one or two replicas.
 func announcements(rt *rapid.T) []string {
 	var list []string
 	for range rapid.IntRange(0, 2).Draw(rt, "replicas") {

@@ -88,7 +88,7 @@ func (n *Node) Call(now time.Time, script string, keys, args []string) ([]string
 	if no, err := c.membership(); no != nil || err != nil {
 		return no, err
 	}
-	if !reads[script] && (script != "announce" || len(c.rest(2)) > 0) {
+	if !reads[script] && (script != "announce" || len(c.rest(5)) > 0) {
 		n.Member.Served = true
 	}
 	answer, err := rule()

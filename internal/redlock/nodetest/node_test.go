@@ -96,7 +96,7 @@ func TestCopySharesNothing(t *testing.T) {
 	d := open(t)
 	d.commit("OK", "v", 0, 1)
 	d.want("OK", "record", d.tick(0), "Nx", "Nx1", "5") // its notes are the key j:lock
-	d.want("OK", "announce", "1000", "a", "{}")
+	d.want("OK", "announce", "1000", "60000", "100", "0", "a", "{}")
 	c := &desk{t: t, node: d.node.Copy(), now: d.now}
 	c.want("OK", "finish", "v", "schedule", d.tick(0), "5000", "0", "3", "packed", "end")
 	c.want("OK", "record", d.tick(1), "Nx", "Nx2", "5")

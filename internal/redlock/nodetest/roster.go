@@ -1,23 +1,46 @@
 package nodetest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// announce stores announcements and returns all that still count, by name. Keys:
-// roster. Arguments: how long they count, then names and announcements.
+// announce stores announcements and returns all that still count, by name, and if asked to
+// those of replicas that fell silent, the latest first. Keys: roster. Arguments: how long an
+// announcement counts, how long and how many of the silent ones are kept, whether to return
+// them, then names and announcements.
 func (c *call) announce() ([]string, error) {
 	window, ok := number(c.arg(1))
-	if !ok {
-		return nil, scriptError("%q is not a time", c.arg(1))
+	remembered, isTime := number(c.arg(2))
+	most, isCount := number(c.arg(3))
+	if !ok || !isTime || !isCount {
+		return nil, scriptError("%q, %q and %q are not two times and a count", c.arg(1), c.arg(2), c.arg(3))
 	}
-	if err := c.keep(c.rest(2)); err != nil {
+	if err := c.keep(c.rest(5)); err != nil {
 		return nil, err
 	}
-	reply := []string{"OK"}
-	c.announced(window, func(_ float64, text string) { reply = append(reply, text) })
+	type fellSilent struct {
+		at         float64
+		name, text string
+	}
+	reply, silent := []string{"OK"}, []fellSilent(nil)
+	c.announced(max(window, remembered), func(name string, at float64, text string) {
+		if at+window > c.now {
+			reply = append(reply, text)
+		} else {
+			silent = append(silent, fellSilent{at, name, text})
+		}
+	})
+	slices.SortStableFunc(silent, func(a, b fellSilent) int { return cmp.Compare(b.at, a.at) })
+	for i, s := range silent {
+		if float64(i) >= most {
+			c.removeReplica(s.name)
+		} else if c.arg(4) == "1" {
+			reply = append(reply, "lost|"+s.text)
+		}
+	}
 	return reply, nil
 }
 
@@ -73,7 +96,7 @@ func (c *call) published() ([]string, error) {
 		return nil, scriptError("%q is not a time", c.arg(1))
 	}
 	reply := []string{"OK", "0"}
-	c.announced(window, func(at float64, text string) { reply = append(reply, digits(c.now-at), text) })
+	c.announced(window, func(_ string, at float64, text string) { reply = append(reply, digits(c.now-at), text) })
 	return reply, nil
 }
 
@@ -103,7 +126,7 @@ func (c *call) keep(pairs []string) error {
 
 // announced calls tell for every announcement by name, and drops those older than the
 // window.
-func (c *call) announced(window float64, tell func(at float64, text string)) {
+func (c *call) announced(window float64, tell func(name string, at float64, text string)) {
 	roster := c.n.Rosters[c.keys[1]]
 	for _, name := range slices.Sorted(maps.Keys(roster)) {
 		at, text, found := strings.Cut(roster[name], "|")
@@ -112,7 +135,7 @@ func (c *call) announced(window float64, tell func(at float64, text string)) {
 			c.removeReplica(name)
 			continue
 		}
-		tell(ms, text)
+		tell(name, ms, text)
 	}
 }
 
