@@ -44,10 +44,10 @@ func (c *Config) cluster(ps *problems) Cluster {
 		out.Etcd, out.ZooKeeper = c.Etcd, c.ZooKeeper
 		out.login(ps)
 	default:
-		out.Redis = c.nodes(ps)
+		out.Redis = nodes(c, ps)
 		out.Redis.Fresh = func() (members.Config, error) {
 			ps := &problems{}
-			fresh := c.nodes(ps)
+			fresh := nodes(c, ps)
 			return fresh, ps.err()
 		}
 	}
@@ -81,7 +81,7 @@ func (c Cluster) login(ps *problems) Login {
 	return l
 }
 
-func (c *Config) nodes(ps *problems) members.Config {
+func nodes(c *Config, ps *problems) members.Config {
 	r := path{"redis"}
 	cfg := members.Config{
 		Namespace: c.Namespace,

@@ -46,7 +46,7 @@ func (b *builder) checkFunc(p path, job JobConfig) {
 	case job.Func == "":
 		b.at(p, "has no func; write the name of a registered function%s", known(b.registry))
 	case b.registry != nil:
-		_, err := b.registry.Bind(job.Func, job.Params, b.cfg.limits(job))
+		_, err := b.registry.Bind(job.Func, job.Params, limits(b.cfg, job))
 		b.bind(p, err)
 	}
 }

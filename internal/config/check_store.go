@@ -123,7 +123,7 @@ func checkStore(c *Config, ps *problems) {
 	case SectionZooKeeper:
 		c.ZooKeeper.check(ps)
 	case SectionPostgres:
-		c.checkPostgres(ps)
+		checkPostgres(c, ps)
 	default:
 		c.Redis.checkNodes(ps)
 		urls := c.Redis.urls()
@@ -149,7 +149,7 @@ func (t TLSConfig) check(ps *problems, p path, unused bool, remedy string) {
 }
 
 // checkPostgres makes sure that its URL is one.
-func (c *Config) checkPostgres(ps *problems) {
+func checkPostgres(c *Config, ps *problems) {
 	at := path{"postgres", "url"}
 	text := c.Postgres.URL
 	if hasReference(text) {

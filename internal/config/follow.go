@@ -48,7 +48,7 @@ func (c *Config) Sum() string {
 	if c.origin == nil {
 		return ""
 	}
-	return TextSum(c.origin.text) + c.origin.referenced + c.calendarSums()
+	return TextSum(c.origin.text) + c.origin.referenced + calendarSums(c)
 }
 
 // SumNow is a hash of what the file of the source holds now, with the calendars and the files
@@ -58,7 +58,7 @@ func (c *Config) SumNow(source Source) string {
 	if err != nil {
 		return err.Error()
 	}
-	return TextSum(text) + sumsOf(c.origin.files) + c.calendarSums()
+	return TextSum(text) + sumsOf(c.origin.files) + calendarSums(c)
 }
 
 // Referenced is a hash of what the files held that c refers to, when it was read.
@@ -110,7 +110,7 @@ func (c *Config) CutOff(before *Config) bool {
 		bytes.HasSuffix(was, []byte("\n")) && !bytes.HasSuffix(now, []byte("\n"))
 }
 
-func (c *Config) calendarSums() string {
+func calendarSums(c *Config) string {
 	var sums strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(c.Calendars)) {
 		if file := c.Calendars[name].ICS; file != "" {

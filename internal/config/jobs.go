@@ -94,7 +94,7 @@ func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
 	case job.Handler != nil:
 		built.Handler, built.Params = job.Handler, jobs.NoShape()
 	case b.registry != nil:
-		if built.Handler, err = b.registry.Bind(job.Func, job.Params, b.cfg.limits(job)); err != nil {
+		if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
 			return built, fmt.Errorf("job %s: %w", name, err)
 		}
 		if built.Bind = b.cfg.rebind(b.registry, job); !slices.Contains(fixedParams, job.Func) {
@@ -128,7 +128,7 @@ func (b *builder) keys(names []string) []string {
 	return keys
 }
 
-func (c *Config) limits(job JobConfig) jobs.Limits {
+func limits(c *Config, job JobConfig) jobs.Limits {
 	return jobs.Limits{
 		SafetyMargin: c.Lock.safetyMargin(), Timeout: job.Timeout, TTL: c.Lock.TTL, Resolve: Expand,
 	}

@@ -32,7 +32,7 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 			params = map[string]any{}
 		}
 		maps.Copy(params, asked)
-		return registry.Bind(job.Func, params, c.limits(job))
+		return registry.Bind(job.Func, params, limits(c, job))
 	}
 }
 
