@@ -30,7 +30,10 @@ var postgres = promise{
 			{pgFunctions, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},
 		}},
 		{"finish: another claim does not refuse the end", in(finishTests, "TestRules"), []edit{
-			{pgFinish, "IF claim IS NULL AND (claims ->> 'fence')::bigint > token THEN", "IF claim IS NULL THEN RETURN; END IF;\n    IF false THEN"},
+			{pgFinish, "IF claim IS NULL OR claim ->> 'void' IS NOT NULL", "IF claim IS NULL THEN RETURN; END IF;\n    IF claim ->> 'void' IS NOT NULL"},
+		}},
+		{"finish: a token is enough to end a run", in(finishTests, "TestFinishNeedsTheOwner"), []edit{
+			{pgFinish, "WHERE c.value ->> 'owner' = owner AND (c.value", "WHERE (c.value"},
 		}},
 		{"finish: an end does not lock the claim", in(finishTests, "TestRules"), []edit{
 			{pgFinish, "PERFORM lock_record('claim', job, '', false);", "NULL;"},
