@@ -122,7 +122,7 @@ one grace, on etcd and ZooKeeper for one and a half. Pauses and other acts made 
 again. Redis nodes notice a restart.
 
 --ahead is for PostgreSQL whose clock was ahead and is right again. Its tokens only grow,
-so without it no tick runs until the clock has reached them. With it the store goes on
+so without it no tick runs until the clock has reached them. With it the store continues
 from its highest token. Do not use it while the clock is wrong. Should another server
 take over before the clock has reached the tokens, no tick runs until it has.
 
@@ -147,7 +147,7 @@ formatted. It formats the blank nodes if a quorum answers. They abstain for one 
 		},
 	}
 	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL, etcd or ZooKeeper was restored from a dump or a snapshot: it abstains for a grace")
-	c.Flags().BoolVar(&ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it goes on from its tokens")
+	c.Flags().BoolVar(&ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it continues from its tokens")
 	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	return c
 }
@@ -187,7 +187,7 @@ func declareAhead(c *cobra.Command, a *cli, s *cluster.Store) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "the store goes on from its highest token. Until %s its tokens are ahead of its clock: should another server take over before, no tick runs until then\n", jobs.FormatTick(until))
+	fmt.Fprintf(a.Out, "the store continues from its highest token. Until %s its tokens are ahead of its clock: should another server take over before, no tick runs until then\n", jobs.FormatTick(until))
 	return nil
 }
 

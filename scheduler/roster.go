@@ -45,10 +45,10 @@ const (
 const (
 	// SeenLately is how long a replica stays on the roster after its last beat.
 	SeenLately = roster.SeenLately
-	// RememberLost is how long listings know a replica that fell silent without leaving, and
-	// MostLost how many of them.
+	// RememberLost is how long listings know a replica that fell silent without leaving.
 	RememberLost = roster.RememberLost
-	MostLost     = roster.MostLost
+	// MostLost is how many of them listings know.
+	MostLost = roster.MostLost
 	// MaxDefinition bounds the bytes of a published definition.
 	MaxDefinition = roster.MaxDefinition
 	// MaxJobSet bounds the bytes of a stored set, before compression.

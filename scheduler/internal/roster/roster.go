@@ -119,10 +119,10 @@ func (j JobInfo) planned(s schedule.Schedule) job.Definition {
 const (
 	// SeenLately is how long a replica stays on the roster after its last beat.
 	SeenLately = 15 * time.Second
-	// RememberLost is how long listings know a replica that fell silent without leaving, and
-	// MostLost how many of them.
+	// RememberLost is how long listings know a replica that fell silent without leaving.
 	RememberLost = 24 * time.Hour
-	MostLost     = 100
+	// MostLost is how many of them listings know.
+	MostLost = 100
 )
 
 // Lost returns the replica as one that fell silent without leaving.
