@@ -119,7 +119,7 @@ func TestRefusedClaim(t *testing.T) {
 		if text := w.refused(w.tick(1), locking.ErrRefused).Error(); !strings.Contains(text, string(noRights)) {
 			w.Errorf("the text is %q", text)
 		}
-		lease, err := locking.Acquire(w.Context(), w.l, w.tick(1), locking.Retry{})
+		lease, err := locking.Acquire(w.Context(), w.l, w.tick(1), locking.Retry{Tries: 100})
 		if err != nil {
 			w.Fatalf("Acquire = %v", err)
 		}
