@@ -46,7 +46,7 @@ var outcomes = promise{
 			{oneledger + "record.go", "If: unchanged(list[0]), Put", "If: []store.Compare{{Key: records.EntryKey(job, records.Entry{})}}, Put"},
 		}},
 		{"store: a late log replaces that of the end", in(oneledger, "TestLateLog"), []edit{
-			{oneledger + "archive.go", "if old.At.IsZero() && !log.At.IsZero() {", "if false && old.At.IsZero() {"},
+			{oneledger + "archive.go", "if err == nil && old.At.IsZero() && !log.At.IsZero() {", "if false {"},
 		}},
 		{"store: ticks whose run was dropped are missed", in(oneledger, "TestListingsAreThoseOfAModel"), []edit{
 			{oneledger + "record.go", "case own.Tick <= p.Trimmed, list", "case p.Trimmed < 0, list"},
