@@ -42,7 +42,7 @@ const (
 )
 
 // newMerge finds the newest entry of each job.
-func (r Reader) newMerge(ctx context.Context, d Directory, q RecentQuery) (*merge, error) {
+func newMerge(ctx context.Context, r Reader, d Directory, q RecentQuery) (*merge, error) {
 	m := &merge{query: q}
 	for _, key := range d.Keys {
 		h := &history{key: key, name: d.Last[key].Name, unread: q.After.at}

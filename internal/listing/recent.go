@@ -44,7 +44,7 @@ func (r Reader) Recent(ctx context.Context, q RecentQuery) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	m, err := r.newMerge(ctx, d, q)
+	m, err := newMerge(ctx, r, d, q)
 	if err != nil {
 		return Page{}, err
 	}
