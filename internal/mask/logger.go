@@ -69,13 +69,15 @@ func spellings(v slog.Value) (texts []string) {
 	texts = []string{fmt.Sprintf("%+v", v.Any())}
 	defer func() { _ = recover() }() // in a method of the value: the handler meets it, too
 	switch v := v.Any().(type) {
-	case error:
-		return texts
 	case []byte:
 		texts = append(texts, string(v))
 	case encoding.TextMarshaler:
 		text, _ := v.MarshalText() // none with an error
 		texts = append(texts, string(text))
+	}
+	_, isError := v.Any().(error)
+	if _, marshals := v.Any().(json.Marshaler); isError && !marshals {
+		return texts
 	}
 	text, _ := json.Marshal(v.Any()) // none with an error
 	return append(texts, string(text))

@@ -32,10 +32,13 @@ func New(secrets []string, least int) *Mask {
 		}
 		for _, part := range parts {
 			part = strings.TrimSpace(part)
-			quoted := strconv.Quote(part)
 			text, _ := json.Marshal(part) // a string always encodes
-			all = append(all, part, quoted[1:len(quoted)-1], string(text[1:len(text)-1]), url.PathEscape(part), url.QueryEscape(part),
-				(&url.URL{Path: part}).EscapedPath(), strings.TrimPrefix(url.UserPassword("", part).String(), ":"))
+			for _, quoted := range []string{`"` + part + `"`, string(text), strconv.Quote(part), strconv.QuoteToASCII(part)} {
+				quoted = quoted[1 : len(quoted)-1]
+				all = append(all, quoted, strings.ReplaceAll(quoted, "/", `\/`)) // JSON of other languages
+			}
+			all = append(all, url.PathEscape(part), url.QueryEscape(part), (&url.URL{Path: part}).EscapedPath(),
+				strings.TrimPrefix(url.UserPassword("", part).String(), ":"))
 		}
 	}
 	return of(slices.DeleteFunc(all, func(s string) bool { return len(s) < least }))

@@ -26,6 +26,7 @@ func TestText(t *testing.T) {
 		"blanks around":   {[]string{"  secret\n"}, "secret", "***"},
 		"quoted":          {[]string{"pa\"ss\\word"}, fmt.Sprintf("%q", "x pa\"ss\\word"), `"x ***"`},
 		"as JSON":         {[]string{"a<b>&c"}, `{"x":"a\u003cb\u003e\u0026c"}`, `{"x":"***"}`},
+		"in ASCII":        {[]string{"pässwörd/€"}, `"p\u00e4ssw\u00f6rd/\u20ac" and "p\u00e4ssw\u00f6rd\/\u20ac" and "pässwörd\/€"`, `"***" and "***" and "***"`},
 		"in a path":       {[]string{"a b/c?"}, "/x/a%20b%2Fc%3F/y and /a%20b/c%3F", "/x/***/y and /***"},
 		"in a query":      {[]string{"a b&c"}, "?x=a+b%26c", "?x=***"},
 		"in a user":       {[]string{"p@ss:word"}, "redis://u:p%40ss%3Aword@h", "redis://u:***@h"},
@@ -107,6 +108,20 @@ func TestWriterHidesABegunSecret(t *testing.T) {
 	}
 }
 
+// A whole secret shows no part of itself because a longer one may have begun with it, or because
+// another one hid its beginning.
+func TestWriterHidesTheRestOfASecret(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	w := New([]string{"xyabc", "abcdef", "abcdef-long"}, 4).Writer(&got)
+	for _, piece := range []string{"xyabc", "def"} {
+		_, _ = w.Write([]byte(piece))
+	}
+	if err := w.Close(); err != nil || got.String() != "******" {
+		t.Errorf("wrote %q, %v", got.String(), err)
+	}
+}
+
 type marshals struct{ text string }
 
 func (m marshals) MarshalJSON() ([]byte, error) { return []byte(`"` + m.text + `"`), nil }
@@ -116,6 +131,14 @@ type texts struct{ text string }
 
 func (m texts) MarshalText() ([]byte, error) { return []byte(m.text), nil }
 func (m texts) String() string               { return "harmless" }
+
+type jsonError struct{ marshals }
+
+func (jsonError) Error() string { return "harmless" }
+
+type textError struct{ texts }
+
+func (textError) Error() string { return "harmless" }
 
 type panics struct{}
 
@@ -129,6 +152,7 @@ func TestLoggerMasksEveryForm(t *testing.T) {
 	values := map[string]any{
 		"text": secret, "number": 1234567890, "bytes": []byte(secret), "pointer": struct{ P *string }{&text}, "list": []string{secret},
 		"json": marshals{secret}, "marshaler": texts{secret}, "error": fmt.Errorf("x %s", secret), "map": map[string]string{secret: "x"},
+		"error with JSON": jsonError{marshals{secret}}, "error with text": textError{texts{secret}},
 		"group": slog.GroupValue(slog.String(secret, "x"), slog.Any("deep", []byte(secret))),
 	}
 	for name, value := range values {

@@ -40,7 +40,7 @@ func (w *Writer) Close() error {
 		return err
 	}
 	rest := w.kept[w.hidden:]
-	if len(rest) >= leastBegun {
+	if len(rest) > 0 && len(w.kept) >= leastBegun {
 		rest = []byte(stars)
 	}
 	_, err := w.to.Write(rest)
