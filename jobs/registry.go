@@ -88,15 +88,19 @@ func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.bind)) }
 
 // Bind returns the function registered under name with its params, inside of the
 // middleware. It returns an *UnknownFuncError, or the *ParamErrors of all params joined
-// with the errors of the params' own Validate and ValidateLimits.
+// with the errors of the params' own Validate and ValidateLimits, or a *PanicError of these.
 func (r *Registry) Bind(name string, params map[string]any, limits Limits) (Handler, error) {
 	b, ok := r.bind[name]
 	if !ok {
 		return nil, &UnknownFuncError{Name: name, Known: r.Names()}
 	}
-	h, err := b(params, limits)
-	if err != nil {
-		return nil, err
-	}
-	return wrap(h, r.around), nil
+	var bound Handler
+	err := recovered(func() error { // methods of params types, and middleware, may panic
+		h, err := b(params, limits)
+		if err == nil {
+			bound = wrap(h, r.around)
+		}
+		return err
+	})
+	return bound, err
 }

@@ -48,6 +48,30 @@ func TestRegisterMistakes(t *testing.T) {
 	}
 }
 
+// A fragile panics whenever it is checked.
+type fragile struct {
+	Limits map[string]int `json:"limits"`
+}
+
+func (f *fragile) Validate() error { f.Limits["x"]++; return nil }
+
+// A panic of a params type or of a middleware is a mistake of that job: whoever reloads, or checks
+// the params of a request, goes on.
+func TestBindRefusesWhatPanics(t *testing.T) {
+	t.Parallel()
+	r := jobs.NewRegistry()
+	jobs.Register(r, "fragile", func(context.Context, jobs.Run, fragile) error { return nil })
+	jobs.Register(r, "middleware", nothing, func(jobs.Handler) jobs.Handler { panic("no database") })
+	for name, want := range map[string]string{"fragile": "panic: assignment to entry in nil map at jobs_test.", "middleware": "panic: no database at jobs_test."} {
+		if _, err := r.Bind(name, nil, jobs.Limits{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := r.Bind("fragile", map[string]any{"limits": map[string]any{"a": 1}}, jobs.Limits{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBindUnknownFunction(t *testing.T) {
 	t.Parallel()
 	r := jobs.NewRegistry()
