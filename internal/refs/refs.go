@@ -27,7 +27,7 @@ type Part struct {
 var (
 	// An escape; or what shells write, with another text or a position behind the colon; or
 	// a reference.
-	pattern = regexp.MustCompile(`\$(\$\{(?:plain:)?(?:env|file):)|\$\{(?:env|file):[-+=?0-9( ]|\$\{(plain:)?(env|file):([^}]*)\}`)
+	pattern = regexp.MustCompile(`\$(\$\{(?:plain:)?(?:env|file):)|\$\{(?:env|file):(?:[-+=?0-9(]| +[-0-9(])|\$\{(plain:)?(env|file):([^}]*)\}`)
 	opening = regexp.MustCompile(`\$\{(?:plain:)?(?:env|file):`)
 	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 )

@@ -11,12 +11,12 @@ func TestExpand(t *testing.T) {
 	const same = "(same)"
 	tests := map[string]string{
 		"": same, "text": same, "$": same, "${": same, "$$": same,
-		"${env:X}": "<env X>", "a ${env:X_1.y-z} b ${file:/run/a:b c}": "a <env X_1.y-z> b <file /run/a:b c>", "${file:relative}": "<file relative>",
+		"${env:X}": "<env X>", "a ${env:X_1.y-z} b ${file:/run/a:b c}": "a <env X_1.y-z> b <file /run/a:b c>", "${file:relative}": "<file relative>", "${file: /x}": "<file  /x>",
 		"${plain:env:X}${plain:file:/x}": "<plain env X><plain file /x>", "${env:X}}": "<env X>}", "{${env:X}": "{<env X>",
 
 		// What others write.
 		"${env}": same, "${file}": same, "${VAR}": same, "${ENV:X}": same, "${env :X}": same, "$env:X": same, "${plain}": same, "${plain:-x}": same, "${plain:X}": same, "${#env}": same,
-		"${env:-x}": same, "${env:+x}": same, "${env:=x}": same, "${env:?no env}": same, "${env:0:3}": same, "${env: -3}": same, "${env:(-3)}": same,
+		"${env:-x}": same, "${env:+x}": same, "${env:=x}": same, "${env:?no env}": same, "${env:0:3}": same, "${env: -3}": same, "${env:  1:2}": same, "${file: (-3)}": same, "${env:(-3)}": same,
 		"${file:-/x}": same, "${file:?}": same, "${file:1}": same, "${env:-${file:/x}}": "${env:-<file /x>}",
 		"${env:X": same, "${file:/x": same, "${env:": same, "$${env:X": "${env:X", "${env:-${x}}": same,
 
@@ -25,7 +25,7 @@ func TestExpand(t *testing.T) {
 		"$${VAR}": same, "$${env}": same, "$${env:X} ${env:X} $${env:X}": "${env:X} <env X> ${env:X}", "$${env:${env:X}}": "${env:<env X>}",
 
 		// Mistakes.
-		"${env:}": "", "${file:}": "", "${env:A:-b}": "", "${env:A B}": "", "${env:${env:A}}": "", "${file:/run/${env:A}}": "", "${file:/run/$A}": "", "${plain:env:}": "", "ok ${env:X} ${env:ü}": "",
+		"${env:}": "", "${file:}": "", "${env:A:-b}": "", "${env:A B}": "", "${env: A}": "", "${env:\tA}": "", "${env:${env:A}}": "", "${file:/run/${env:A}}": "", "${file:/run/$A}": "", "${plain:env:}": "", "ok ${env:X} ${env:ü}": "",
 	}
 	for text, want := range tests {
 		if want == same {
