@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,8 +168,12 @@ const leastSecret = 4
 
 // CheckURL returns an error, without the text, for what is no address to post to.
 func CheckURL(text string) error {
-	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return errors.New("is no address that can be posted to; write one such as https://hooks.example.com/quorate")
+	}
+	if port, err := strconv.Atoi(u.Port()); err == nil && port > 65535 {
+		return errors.New("has a port above 65535")
 	}
 	return nil
 }
@@ -187,6 +193,8 @@ func CheckHeader(name, value string) error {
 	switch {
 	case !headerName.MatchString(name):
 		return errors.New("is no header name; write one such as Authorization")
+	case slices.Contains([]string{"Content-Length", "Host", "Idempotency-Key", SignatureHeader, "Trailer", "Transfer-Encoding"}, http.CanonicalHeaderKey(name)):
+		return errors.New("is set by Quorate for each message: remove it")
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return errors.New("has a line break or another control character; a header is one line")
 	}

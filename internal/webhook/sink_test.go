@@ -425,6 +425,12 @@ func TestPermanentErrorsAreNotTriedAgain(t *testing.T) {
 		"no host":                   {Config{URL: "${env:BAD}", Resolve: values("https:///s3cret")}, "url: is no address that can be posted to"},
 		"no URL":                    {Config{URL: "${env:BAD}", Resolve: values("https://[s3cret")}, "url: is no address that can be posted to"},
 		"two lines":                 {Config{Headers: map[string]string{"A": "${env:BAD}"}, Resolve: values("s3cret\nx")}, "header A: has a line break"},
+		"no such port":              {Config{URL: "${env:BAD}", Resolve: values("https://h:99999/s3cret")}, "url: has a port above 65535"},
+		"only a port":               {Config{URL: "${env:BAD}", Resolve: values("https://:80/s3cret")}, "url: is no address that can be posted to"},
+		"a header of the client":    {Config{Headers: map[string]string{"content-length": "3"}}, "header content-length: is set by"},
+		"a header for the host":     {Config{Headers: map[string]string{"Host": "h"}}, "header Host: is set by"},
+		"the signature":             {Config{Headers: map[string]string{"quorate-signature": "s3cret"}}, "header quorate-signature: is set by"},
+		"the id":                    {Config{Headers: map[string]string{"Idempotency-Key": "s3cret"}}, "header Idempotency-Key: is set by"},
 		"no header name":            {Config{Headers: map[string]string{"a b": "x"}}, "header a b: is no header name"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
