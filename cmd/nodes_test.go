@@ -167,3 +167,30 @@ func TestNodesOfAnOlderFormat(t *testing.T) {
 		t.Errorf("cleared: exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
+
+// The store belongs to the service that was named first: a replica of another one ends with the
+// exit code of a wrong configuration, until the store is renamed.
+func TestServiceOfTheStore(t *testing.T) {
+	t.Parallel()
+	path := writeNodes(t, redistest.StartN(t, 3)...)
+	for _, args := range [][]string{{"init"}, {"init", "--service", "shop"}} {
+		if _, stderr, code := quorate(t, append([]string{"store", "--config", path}, args...)...); code != exitDone {
+			t.Fatalf("store %v: exit code %d: %s", args, code, stderr)
+		}
+	}
+	for args, want := range map[string]string{"--set service=billing": `this replica is of service "billing"`, "": "this replica names no service"} {
+		_, stderr, code := quorate(t, append([]string{"run", "--config", path}, strings.Fields(args)...)...)
+		if code != exitUsage || !strings.Contains(stderr, `belongs to service "shop"`) || !strings.Contains(stderr, want) {
+			t.Errorf("run %s: exit code %d, %s", args, code, stderr)
+		}
+	}
+	checks, _, _ := quorate(t, "store", "check", "--config", path)
+	if !strings.Contains(checks, `belongs to service "shop"`) {
+		t.Errorf("store check says\n%s", checks)
+	}
+	for _, args := range [][]string{{"--service", ""}, {"--service", "a b"}, {"--service", "shop", "--recover"}} {
+		if _, stderr, code := quorate(t, append([]string{"store", "init", "--config", path}, args...)...); code != exitUsage {
+			t.Errorf("store init %q: exit code %d: %s", args, code, stderr)
+		}
+	}
+}

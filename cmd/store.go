@@ -107,6 +107,7 @@ func printMigrations(c *cobra.Command, a *cli, m migration) error {
 
 func storeInitCommand(a *cli) *cobra.Command {
 	var restored, recovery, ahead bool
+	var service string
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Declare the store new, so that it grants ticks at once",
@@ -127,16 +128,30 @@ from its highest token. Do not use it while the clock is wrong. Should another s
 take over before the clock has reached the tokens, no tick runs until it has.
 
 --recover is for Redis: a node is lost for good, and keeps blank nodes from being
-formatted. It formats the blank nodes if a quorum answers. They abstain for one grace.`,
+formatted. It formats the blank nodes if a quorum answers. They abstain for one grace.
+
+--service NAME keeps the name of the service that the namespace belongs to, in place of
+another, and declares nothing. Replicas that name another service, or none, do not start;
+those that run continue until their next start.`,
 		Example: `  quorate store init --config prod.yaml
+  quorate store init --service billing
   quorate store init --restored
   quorate store init --ahead
   quorate store init --recover`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			named := c.Flags().Changed("service")
+			switch err := config.CheckService(service); {
+			case named && (restored || recovery || ahead):
+				return failure.Usagef("--service stands alone: it declares nothing")
+			case ahead && (restored || recovery):
+				return failure.Usagef("--ahead stands alone")
+			case named && err != nil:
+				return failure.Usagef("--service: %w", err)
+			}
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
 				switch {
-				case ahead && (restored || recovery):
-					return failure.Usagef("--ahead goes alone")
+				case named:
+					return renameService(c, a, s, service)
 				case ahead:
 					return declareAhead(c, a, s)
 				case s.OnNodes():
@@ -149,7 +164,16 @@ formatted. It formats the blank nodes if a quorum answers. They abstain for one 
 	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL, etcd or ZooKeeper was restored from a dump or a snapshot: it abstains for a grace")
 	c.Flags().BoolVar(&ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it continues from its tokens")
 	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
+	c.Flags().StringVar(&service, "service", "", "the `name` of the service that the namespace belongs to from now on")
 	return c
+}
+
+func renameService(c *cobra.Command, a *cli, s *cluster.Store, name string) error {
+	if err := s.RenameService(c.Context(), name); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "namespace %s belongs to service %s\n", s.Namespace(), name)
+	return nil
 }
 
 const storeIsNew = "the store is declared new"

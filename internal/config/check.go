@@ -45,14 +45,27 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 
 // Names that end up in keys, logs and lists.
 var (
-	jobName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	printable = regexp.MustCompile(`^[[:graph:]]{0,200}$`)
+	jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	// serviceName is that of a service.
+	serviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+	printable   = regexp.MustCompile(`^[[:graph:]]{0,200}$`)
 )
+
+// CheckService checks the name of a service.
+func CheckService(name string) error {
+	if !serviceName.MatchString(name) {
+		return fmt.Errorf("%q is not a name: write up to 63 letters, digits, dots, underscores and dashes", name)
+	}
+	return nil
+}
 
 // checkCluster checks what decides which cluster this is.
 func (c *Config) checkCluster(ps *problems) {
 	if err := members.CheckNamespace(c.Namespace); err != nil {
 		ps.at(path{"namespace"}, "%v", err)
+	}
+	if err := CheckService(c.Service); c.Service != "" && err != nil {
+		ps.at(path{"service"}, "%v", err)
 	}
 	checkStore(c, ps)
 	c.store().check(ps, c.Lock.TTL)

@@ -16,6 +16,7 @@ import (
 // ${file:/run/secrets/redis} is kept as it is and resolved only when used.
 type Config struct {
 	Namespace string                    `json:"namespace,omitempty" jsonschema:"Prefix of every Redis key, in braces, and the name of the schema in PostgreSQL. Replicas with the same namespace and store form one cluster."`
+	Service   string                    `json:"service,omitempty" jsonschema:"Name of the service that the namespace belongs to. The store keeps the first one; replicas that name another, or none, do not start. Default: none."`
 	Replica   ProcessConfig             `json:"replica,omitzero" jsonschema:"Settings of this process."`
 	Redis     RedisConfig               `json:"redis,omitzero" jsonschema:"The Redis nodes that vote, and how to reach them."`
 	Postgres  PostgresConfig            `json:"postgres,omitzero" jsonschema:"The PostgreSQL database that keeps everything, in place of Redis nodes."`

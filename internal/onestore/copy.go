@@ -63,7 +63,7 @@ func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 func (s *side) Begin(ctx context.Context) (time.Time, error) {
 	var some []store.Range
 	for _, kind := range store.Kinds() {
-		some = append(some, store.Range{Kind: kind, Limit: 3}) // the life record may be one, and what a check has written
+		some = append(some, store.Range{Kind: kind, Limit: 4}) // the life, the service, and what a check has written
 	}
 	lists, stamp, err := s.Server.List(ctx, some...)
 	if err != nil {
@@ -74,6 +74,7 @@ func (s *side) Begin(ctx context.Context) (time.Time, error) {
 		case records.LifeKey():
 			s.version = r.Version
 		case records.ProbeKey():
+		case records.ServiceKey(): // the copy is that service's, if it has one
 		default:
 			return stamp.At(), fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
 		}

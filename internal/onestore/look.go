@@ -136,6 +136,11 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 			row.add(store.Finding{Topic: "write", Mend: true, Text: err.Error()})
 		}
 	}
+	if err == nil {
+		var service string
+		service, err = c.Service(ctx, "", false)
+		row.Findings = append(row.Findings, listing.ServiceFinding(service)...)
+	}
 	if err != nil {
 		row.State = failed(err)
 		row.add(store.Finding{Topic: "reach", Mend: true, Text: err.Error()})

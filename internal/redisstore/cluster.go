@@ -39,6 +39,11 @@ func Open(cfg members.Config) (*Cluster, error) {
 // Close closes the connections.
 func (c *Cluster) Close() error { return c.Set.Close() }
 
+// Service implements listing.Owned.
+func (c *Cluster) Service(ctx context.Context, name string, replace bool) (string, error) {
+	return c.Set.Service(ctx, name, replace)
+}
+
 // Holders implements listing.Locks.
 func (c *Cluster) Holders(ctx context.Context) ([]locking.Holding, error) {
 	return redlock.Holders(ctx, c.Set)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
@@ -136,6 +137,9 @@ func CheckRows(c members.Checkup) []listing.Check {
 	var rows []listing.Check
 	for _, n := range c.Nodes {
 		rows = append(rows, checkRow(n))
+	}
+	if i := slices.IndexFunc(c.Nodes, func(n members.Condition) bool { return n.Reachable }); i >= 0 { // said once
+		rows[i].Findings = append(rows[i].Findings, listing.ServiceFinding(c.Service)...)
 	}
 	if len(c.Local) > 0 {
 		rows = append(rows, listing.Check{

@@ -45,7 +45,7 @@ const (
 	Members Kind = "replica" // the roster. Name: the replica
 	Acts    Kind = "act"     // acts, pauses and the audit log. Name: which of them. Sub: the act
 	Sets    Kind = "set"     // sets of jobs. Name: "renewed" or "packed". Sub: a hash
-	Cluster Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten"
+	Cluster Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten", "service"
 )
 
 // Kinds lists all kinds.

@@ -15,6 +15,7 @@ type backend interface {
 	Stores() scheduler.Stores
 	Control() listing.Control
 	listing.Nodes
+	listing.Owned
 	ClockOffset() (time.Duration, bool)
 
 	// join waits until the store answers, refuses, or ctx ends, which is no error.

@@ -25,6 +25,10 @@ type Config struct {
 
 	// Namespace (namespace) separates clusters on the same nodes. Default "quorate".
 	Namespace string
+	// Service (service) names the service that the namespace belongs to. The store keeps the
+	// first one. Run refuses a replica that names another, or none, with an *OtherServiceError.
+	// Default: the store keeps none.
+	Service string
 	// ID (replica.id) names this replica. Default: the host and random digits.
 	ID string
 	// Labels (replica.labels) are what jobs may ask of this replica.
@@ -145,6 +149,7 @@ func Read(path string, registry *jobs.Registry) (Config, error) {
 func (c Config) over(read *config.Config) (*config.Config, error) {
 	p := program{Config: *read}
 	put(&p, &p.Namespace, c.Namespace, "namespace")
+	put(&p, &p.Service, c.Service, "service")
 	put(&p, &p.Replica.ID, c.ID, "replica", "id")
 	if c.Labels != nil {
 		p.Replica.Labels = c.Labels

@@ -10,7 +10,8 @@ import (
 
 // Run joins the nodes and runs jobs until ctx ends, then drains; see
 // scheduler.Scheduler.Run. It returns nil after a complete drain, an error
-// matching locking.ErrRefused if the nodes refuse this replica, and a
+// matching locking.ErrRefused if the nodes refuse this replica, an
+// *OtherServiceError if the store belongs to another service, and a
 // *scheduler.StuckError if jobs did not end. While no quorum of nodes answers,
 // it waits. It may be called once, and leaves nothing behind but the functions that a
 // *scheduler.StuckError names.
@@ -42,6 +43,9 @@ func (r *Replica) Run(ctx context.Context) error {
 func (r *Replica) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { r.draining.Store(true) })()
 	if err := r.backend.join(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if err := r.belong(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))

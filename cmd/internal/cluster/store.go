@@ -37,6 +37,7 @@ type kept interface {
 	Control() listing.Control
 	listing.Locks
 	listing.Nodes
+	listing.Owned
 	Side(namespace string) storecopy.Side
 	Close() error
 }
@@ -100,6 +101,15 @@ func (s *Store) open(ctx context.Context, cfg config.Cluster, stores []replica.S
 
 // Close closes the connections.
 func (s *Store) Close() error { return s.kept.Close() }
+
+// RenameService keeps the name of the service that the store belongs to, in place of another.
+func (s *Store) RenameService(ctx context.Context, name string) error {
+	_, err := s.kept.Service(ctx, name, true)
+	return err
+}
+
+// Namespace is that of the configuration.
+func (s *Store) Namespace() string { return s.namespace }
 
 // OnNodes reports whether everything is kept on Redis nodes.
 func (s *Store) OnNodes() bool { return s.nodes != nil }

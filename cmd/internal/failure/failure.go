@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
@@ -25,7 +26,8 @@ func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func IsUsage(err error) bool {
 	_, usage := errors.AsType[usageError](err)
 	_, mistaken := errors.AsType[*config.Error](err)
-	return usage || mistaken
+	_, foreign := errors.AsType[*listing.OtherServiceError](err)
+	return usage || mistaken || foreign
 }
 
 // Lines formats err for people: a line per mistake in a configuration, else one line.

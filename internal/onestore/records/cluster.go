@@ -86,6 +86,11 @@ func (l Life) Floor(grace time.Duration) int64 {
 	return floor
 }
 
+// Service is the service that the store belongs to.
+type Service struct {
+	Name string `json:"name"`
+}
+
 // Forgotten has the largest token and the latest tick of all names that were forgotten.
 // Every FORGET writes it, so a CLAIM of a name without claims compares it.
 type Forgotten struct {

@@ -55,6 +55,9 @@ func EntryOf(k store.Key) Entry {
 // LifeKey is the key of the store's [Life].
 func LifeKey() store.Key { return store.Key{Kind: store.Cluster, Name: "life"} }
 
+// ServiceKey is the key of the [Service] that the store belongs to.
+func ServiceKey() store.Key { return store.Key{Kind: store.Cluster, Name: "service"} }
+
 // ForgottenKey is the key of what was [Forgotten].
 func ForgottenKey() store.Key { return store.Key{Kind: store.Cluster, Name: "forgotten"} }
 

@@ -23,6 +23,8 @@ type Checkup struct {
 	// NextAt is the earliest time for a restart, by the local clock. It is zero if a
 	// node may be restarted now, or if time alone does not help.
 	NextAt time.Time
+	// Service is the one that the namespace belongs to; empty if nobody has named it.
+	Service string
 }
 
 // A Condition is the result of Check for one node.
@@ -81,6 +83,7 @@ func (s *Set) Check(ctx context.Context) Checkup {
 	apart := skews(s.offsets(), s.cfg.Grace/4)
 	var c Checkup
 	each(nodesOf(views, view.usable), func(n *Node) error { return tryWrites(ctx, n) })
+	c.Service, _ = s.Service(ctx, "", false) // without a quorum the findings say why
 	for i, v := range views {
 		n := Condition{
 			Status: v.status(), Fsync: fsync[i],

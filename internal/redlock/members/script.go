@@ -57,16 +57,17 @@ func (s *Script) AcceptSealed() *Script { return &Script{Script: s.Script, seale
 func (s *Script) Copied() *Script { return &Script{Script: s.Script.Copied(), sealed: s.sealed} }
 
 // rules are the scripts of membership.
-type rules struct{ peek, format, init, seal, open, try *Script }
+type rules struct{ peek, format, init, seal, open, try, service *Script }
 
 func newRules() rules {
 	return rules{
-		peek:   newScript("peek", lua("prelude")+lua("peek")),
-		format: newScript("format", lua("format")),
-		init:   NewScript("init", lua("init")),
-		seal:   NewScript("seal", lua("seal")).AcceptSealed(),
-		open:   newScript("open", lua("open")),
-		try:    NewScript("try", lua("try")),
+		peek:    newScript("peek", lua("prelude")+lua("peek")),
+		format:  newScript("format", lua("format")),
+		init:    NewScript("init", lua("init")),
+		seal:    NewScript("seal", lua("seal")).AcceptSealed(),
+		open:    newScript("open", lua("open")),
+		try:     NewScript("try", lua("try")),
+		service: NewScript("service", lua("service")).AcceptSealed(),
 	}
 }
 

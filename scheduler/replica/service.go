@@ -1,0 +1,21 @@
+package replica
+
+import (
+	"context"
+
+	"github.com/quorate/quorate/internal/listing"
+)
+
+// An OtherServiceError is why Run refuses a replica: the namespace of its store belongs to
+// another service.
+type OtherServiceError = listing.OtherServiceError
+
+// belong checks, before the replica publishes or claims anything, that the store is its
+// service's. It tries until the store answers, or ctx ends, which is no error.
+func (r *Replica) belong(ctx context.Context) error {
+	cfg := r.settingsShown.Load()
+	const warning = "no job runs until the store says which service it belongs to; trying again until then"
+	return joining(ctx, r.log, warning, listing.ErrOtherService, func(ctx context.Context) error {
+		return listing.Belong(ctx, r.backend, cfg.Namespace, cfg.Service)
+	})
+}
