@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"iter"
 	"time"
 
@@ -59,8 +60,20 @@ const (
 var ErrNoJobSet = roster.ErrNoJobSet
 
 // Versions returns, for each job, the published versions that replicas serve now, or the
-// last one if there are none.
-func Versions(published []JobInfo, live []Replica) []Version { return roster.Versions(published, live) }
+// last one if there are none. It calls read for each set of a live replica that the published
+// versions alone do not tell.
+func Versions(published []JobInfo, live []Replica, read func(hash string) (JobSet, error)) ([]Version, error) {
+	hashes, sets := roster.ToRead(published, live)
+	for _, hash := range hashes {
+		switch set, err := read(hash); {
+		case err == nil:
+			sets.Add(hash, set)
+		case !errors.Is(err, ErrNoJobSet): // it is not stored yet, or was too large
+			return nil, err
+		}
+	}
+	return roster.Versions(published, live, sets), nil
+}
 
 // ServedBy returns a live replica that may still serve one of the published versions of a
 // job, "" if none does. A job may be forgotten only then.

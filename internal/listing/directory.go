@@ -38,7 +38,8 @@ func (r Reader) directory(ctx context.Context) (Directory, error) {
 	if err != nil {
 		return Directory{}, err
 	}
-	return newDirectory(scheduler.Versions(published, live)), nil
+	versions, err := scheduler.Versions(published, live, func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) })
+	return newDirectory(versions), err
 }
 
 func newDirectory(versions []scheduler.Version) Directory {

@@ -45,22 +45,26 @@ func ServedSets(replicas []Replica) []ServedSet {
 // JobSet returns the jobs of a set. If they are not known, the error is ErrNotFound and
 // says why.
 func (r Reader) JobSet(ctx context.Context, hash string) (scheduler.JobSet, error) {
-	var packed []byte
-	err := scheduler.ErrNoJobSet
-	if r.JobSets != nil {
-		packed, err = r.JobSets.JobSet(ctx, hash)
-	}
+	set, err := r.storedSet(ctx, hash)
 	if errors.Is(err, scheduler.ErrNoJobSet) {
 		return scheduler.JobSet{}, fmt.Errorf("the set of jobs %q was %w: it is not published yet, or no replica has served it for a day", hash, ErrNotFound)
 	}
-	if err != nil {
-		return scheduler.JobSet{}, err
-	}
-	set, err := scheduler.UnpackJobs(packed)
 	if err == nil && len(set.Jobs) < set.Count {
 		err = fmt.Errorf("the set of jobs %q was %w: its %d jobs take more than the 1 MiB that the nodes keep", hash, ErrNotFound, set.Count)
 	}
 	return set, err
+}
+
+// storedSet returns a set as it is stored, without jobs if they are too many.
+func (r Reader) storedSet(ctx context.Context, hash string) (scheduler.JobSet, error) {
+	if r.JobSets == nil {
+		return scheduler.JobSet{}, scheduler.ErrNoJobSet
+	}
+	packed, err := r.JobSets.JobSet(ctx, hash)
+	if err != nil {
+		return scheduler.JobSet{}, err
+	}
+	return scheduler.UnpackJobs(packed)
 }
 
 // CompareSets reads two sets of jobs and compares them.

@@ -146,7 +146,7 @@ func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
 // Replicas publish their jobs at their start and periodically, and say which set of jobs
 // they serve.
 func servedBy(j JobInfo, live []Replica, now time.Time) string {
-	if i := servedIn(j, live); i >= 0 {
+	if i := Sets(nil).servedIn(j, live); i >= 0 {
 		return live[i].ID
 	}
 	if now.Sub(j.Published) > Settling {

@@ -85,7 +85,7 @@ func TestVersions(t *testing.T) {
 		},
 	} {
 		var got []string
-		for _, v := range Versions(tt.jobs, tt.live) {
+		for _, v := range Versions(tt.jobs, tt.live, nil) {
 			line := fmt.Sprintf("%s/%s", v.Name, v.Hash)
 			if v.Live {
 				line += " live"
