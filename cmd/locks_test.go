@@ -195,7 +195,7 @@ func TestForgetPublishedOnly(t *testing.T) {
 			return err == nil && s.Roster.Publish(t.Context(), never) == nil
 		})
 		o.exits(exitFailed, "replica early", "jobs", "forget", "never")
-		eventually(t, "it has left", func() bool { return s.Roster.Leave(t.Context(), "early") == nil })
+		eventually(t, "it has left", func() bool { return s.Roster.Leave(t.Context(), scheduler.Replica{ID: "early"}) == nil })
 		return nil
 	})
 	if err != nil {

@@ -47,12 +47,16 @@ func replicaListing(rows []listing.Replica, now time.Time) output.Table[listing.
 	}
 }
 
-// stateCell shows the state, and the offset of a skewed clock.
+// stateCell shows the state, the offset of a skewed clock, and whether another process has the id.
 func stateCell(r listing.Replica) string {
+	text := r.State
 	if r.State == scheduler.StateSkewed {
-		return r.State + ", " + r.Clock()
+		text += ", " + r.Clock()
 	}
-	return r.State
+	if r.Shared {
+		text += ", id in use twice"
+	}
+	return text
 }
 
 // labels shows labels sorted by key, "-" for none.

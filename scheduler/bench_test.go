@@ -60,7 +60,7 @@ func (forgetful) Beat(_ context.Context, self scheduler.Replica) ([]scheduler.Re
 	return []scheduler.Replica{self}, nil
 }
 
-func (forgetful) Leave(context.Context, string) error                   { return nil }
+func (forgetful) Leave(context.Context, scheduler.Replica) error        { return nil }
 func (forgetful) Replicas(context.Context) ([]scheduler.Replica, error) { return nil, nil }
 func (forgetful) Publish(context.Context, []scheduler.JobInfo) error    { return nil }
 func (forgetful) Unpublish(context.Context, []scheduler.JobInfo) error  { return nil }

@@ -61,6 +61,10 @@ type Process struct {
 	Version string
 	Host    string
 	PID     int
+	// Instance tells this process from others under its ID. Default: random.
+	Instance string
+	// Program is the one that runs, which tells services apart.
+	Program string
 	// Labels are matched with those that jobs require; see Job.Labels.
 	Labels map[string]string
 	// State, if set, says how this replica describes itself while it is not draining.
@@ -91,6 +95,7 @@ func (c Config) WithDefaults() Config {
 	c.Timing = c.Timing.withDefaults()
 	c.MaxClaims = cmp.Or(c.MaxClaims, 128)
 	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
+	c.Instance = cmp.Or(c.Instance, fmt.Sprintf("%012x", rand.N(uint64(1)<<48)))
 	if c.Clock == nil {
 		c.Clock = systemClock
 	}

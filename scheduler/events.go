@@ -49,5 +49,7 @@ const (
 	EventUpdated      = event.Updated
 	EventUpdateFailed = event.UpdateFailed
 	EventClockJumped  = event.ClockJumped
+	EventTwin         = event.Twin
+	EventStranger     = event.Stranger
 	EventDraining     = event.Draining
 )

@@ -25,8 +25,9 @@ func (s *Scheduler) forgetter() publish.Forgetter {
 func (s *Scheduler) heartbeat() *publish.Heartbeat {
 	started := s.clock.wall()
 	return &publish.Heartbeat{
-		Replica: s.cfg.Replica, Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
-		Self: func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
+		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
+		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
+		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
 	}
 }
 
@@ -37,7 +38,7 @@ func (c Config) describe(s Snapshot, serving publish.Serving, started time.Time)
 		running[i] = r.Job
 	}
 	self := Replica{
-		ID: c.Replica, Version: c.Version, Host: c.Host, PID: c.PID,
+		ID: c.Replica, Instance: c.Instance, Program: c.Program, Version: c.Version, Host: c.Host, PID: c.PID,
 		Started: started, Seen: time.Now().Round(0), State: s.State,
 		Running: running, Labels: c.Labels,
 		ConfigHash: serving.Hash, ConfigSince: serving.Since, Jobs: &serving.Jobs, Won: &s.Won,

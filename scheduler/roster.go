@@ -56,6 +56,10 @@ const (
 	MaxJobSet = roster.MaxJobSet
 )
 
+// Successors returns the list, sorted by ID, without processes that another one with their ID has
+// succeeded: it started after they were last seen.
+func Successors(list []Replica) []Replica { return roster.Successors(list) }
+
 // ErrNoJobSet is returned for a set that nobody has stored, or renewed for a day.
 var ErrNoJobSet = roster.ErrNoJobSet
 

@@ -38,7 +38,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, clock: newClocks(cfg.Clock), public: publish.New(cfg.Replica, cfg.Roster, cfg.JobSets, cfg.Clock, cfg.BeatEvery),
+		cfg: cfg, clock: newClocks(cfg.Clock), public: publish.New(cfg.Replica, cfg.Instance, cfg.Roster, cfg.JobSets, cfg.Clock, cfg.BeatEvery),
 		queries: make(chan query), done: make(chan struct{}), aborted: make(chan struct{}),
 		refresh: make(chan struct{}, 1),
 	}

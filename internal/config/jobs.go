@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
+	"runtime"
 	"slices"
 
 	"github.com/quorate/quorate/jobs"
@@ -93,6 +95,7 @@ func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
 	case err != nil:
 	case job.Handler != nil:
 		built.Handler, built.Params = job.Handler, jobs.NoShape()
+		built.Code = runtime.FuncForPC(reflect.ValueOf(job.Handler).Pointer()).Name()
 	case b.registry != nil:
 		if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
 			return built, fmt.Errorf("job %s: %w", name, err)

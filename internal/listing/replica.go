@@ -11,6 +11,9 @@ import (
 // A Replica is one replica that was seen lately, or that was lost.
 type Replica struct {
 	ID         string            `json:"id" jsonschema:"Name of the replica."`
+	Instance   *string           `json:"instance" jsonschema:"Tells two processes with one name apart; null from older releases."`
+	Program    *string           `json:"program" jsonschema:"Program that it runs: the path of its main package, or the name of its file; null from older releases."`
+	Shared     bool              `json:"shared" jsonschema:"Another live process has the same name."`
 	State      string            `json:"state" jsonschema:"ready, waiting, skewed or draining; lost: it fell silent in the last 24 hours, has not left and not come back."`
 	Host       string            `json:"host"`
 	PID        int               `json:"pid" jsonschema:"Process ID."`
@@ -66,7 +69,7 @@ func NewReplica(r scheduler.Replica) Replica {
 		}
 	}
 	row := Replica{
-		ID: r.ID, State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
+		ID: r.ID, Instance: Optional(r.Instance), Program: Optional(r.Program), State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
 		Started: Stamp(r.Started), Seen: Stamp(r.Seen), Running: r.Running, ConfigHash: Optional(r.ConfigHash), Labels: r.Labels,
 		ConfigSince: Stamp(r.ConfigSince), Jobs: r.Jobs, Won: r.Won,
 	}
@@ -87,7 +90,13 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 		read = r.Remembered
 	}
 	list, err := read(ctx)
-	return rowsOf(list, err, NewReplica)
+	rows, err := rowsOf(list, err, NewReplica)
+	for i := 1; i < len(rows); i++ { // they are sorted
+		if a, b := &rows[i-1], &rows[i]; a.ID == b.ID && a.State != scheduler.StateLost && b.State != scheduler.StateLost {
+			a.Shared, b.Shared = true, true
+		}
+	}
+	return rows, err
 }
 
 // Present returns the replicas without the lost ones.

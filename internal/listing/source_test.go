@@ -104,4 +104,3 @@ func TestVersionsOfASource(t *testing.T) {
 		want("after the last one", "0 1 * * * live false drift false next 2000-01-01T01:00:00Z")
 	})
 }
-

@@ -93,7 +93,7 @@ func TestNoQuorum(t *testing.T) {
 	_, recorded := c.Record(t.Context(), skipped("job", 3, "busy"))
 	for what, err := range map[string]error{
 		"Runs": runs, "Ticks": ticks, "Beat": beat, "Replicas": replicas, "Jobs": jobs,
-		"Record": recorded, "Leave": c.Leave(t.Context(), "a"),
+		"Record": recorded, "Leave": c.Leave(t.Context(), scheduler.Replica{ID: "a"}),
 		"Publish": c.Publish(t.Context(), []scheduler.JobInfo{{Name: "job"}}),
 	} {
 		if !errors.Is(err, locking.ErrNoQuorum) {

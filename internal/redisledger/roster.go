@@ -21,11 +21,11 @@ func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 	if err != nil {
 		return nil, fmt.Errorf("encoding a heartbeat: %w", err)
 	}
-	replies, err := heartbeats(ctx, l, "announcing this replica", l.lua.announce, 0, self.ID, b)
+	replies, err := heartbeats(ctx, l, "announcing this replica", l.lua.announce, 0, self.Process(), b)
 	if err != nil {
 		return nil, err
 	}
-	return latest(l.Unreadable, replies, heard), nil
+	return scheduler.Successors(latest(l.Unreadable, replies, heard)), nil
 }
 
 // Replicas implements [scheduler.Roster].
@@ -34,7 +34,7 @@ func (l *Ledger) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	return latest(l.Unreadable, replies, heard), nil
+	return scheduler.Successors(latest(l.Unreadable, replies, heard)), nil
 }
 
 // Remembered lists the replicas seen lately, and the lost ones: most of the nodes that
@@ -57,22 +57,21 @@ func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 			reply.Args[j] = strings.TrimPrefix(text, silent)
 		}
 		for _, r := range latest(l.Unreadable, []members.Reply{reply}, heard) {
-			if nodes[r.ID]++; r.Seen.After(lost[r.ID].Seen) {
-				lost[r.ID] = r
+			if nodes[r.Process()]++; r.Seen.After(lost[r.Process()].Seen) {
+				lost[r.Process()] = r
 			}
 		}
 	}
 	list := latest(l.Unreadable, replies, heard)
 	for _, r := range list {
-		delete(lost, r.ID)
+		delete(lost, r.Process())
 	}
 	for id, r := range lost {
 		if nodes[id] > len(replies)/2 {
 			list = append(list, r.Lost())
 		}
 	}
-	slices.SortFunc(list, func(a, b scheduler.Replica) int { return strings.Compare(a.ID, b.ID) })
-	return list, nil
+	return scheduler.Successors(list), nil
 }
 
 // silent precedes the announcement of a replica that was not heard lately.
@@ -84,11 +83,11 @@ func heartbeats(ctx context.Context, l *Ledger, doing string, script *members.Sc
 }
 
 // heard is the name of an announcement, and its time.
-func heard(r scheduler.Replica) (string, time.Time) { return r.ID, r.Seen }
+func heard(r scheduler.Replica) (string, time.Time) { return r.Process(), r.Seen }
 
 // Leave implements [scheduler.Roster].
-func (l *Ledger) Leave(ctx context.Context, id string) error {
-	_, err := l.call(ctx, "leaving the roster", l.lua.leave, "replicas", id)
+func (l *Ledger) Leave(ctx context.Context, self scheduler.Replica) error {
+	_, err := l.call(ctx, "leaving the roster", l.lua.leave, "replicas", self.Process())
 	return err
 }
 

@@ -42,7 +42,7 @@ const (
 	Entries Kind = "entry"   // ledger entries. Name: the job. Sub: sorts the newest tick first
 	Logs    Kind = "log"     // logs of runs. Name: the job. Sub: sorts the newest tick first
 	Jobs    Kind = "job"     // published versions of jobs. Name: the job. Sub: a hash
-	Members Kind = "replica" // the roster. Name: the replica
+	Members Kind = "replica" // the roster. Name: the replica. Sub: its process
 	Acts    Kind = "act"     // acts, pauses and the audit log. Name: which of them. Sub: the act
 	Sets    Kind = "set"     // sets of jobs. Name: "renewed" or "packed". Sub: a hash
 	Cluster Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten", "service"

@@ -145,7 +145,7 @@ func TestRefusals(t *testing.T) {
 		_, err := from.Reader().Roster.Beat(t.Context(), scheduler.Replica{ID: "c"})
 		must(t, err)
 		wants("replica c uses ")
-		must(t, from.Reader().Roster.Leave(t.Context(), "c"))
+		must(t, from.Reader().Roster.Leave(t.Context(), scheduler.Replica{ID: "c"}))
 		soon(t, func() error {
 			_, err := storecopy.Run(t.Context(), from, silent{to}, "ann")
 			if !errors.Is(err, errCut) {

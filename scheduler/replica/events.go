@@ -60,6 +60,10 @@ func (e events) observe(ev scheduler.Event) {
 		e.updateFailed(ev.Err)
 	case scheduler.EventClockJumped:
 		e.log.Warn("the clock jumped: this machine was suspended, or somebody set its clock", "by", ev.By)
+	case scheduler.EventTwin:
+		e.log.Warn("another process runs under the id of this replica: give each its own replica.id, or leave it out", "other", ev.Other)
+	case scheduler.EventStranger:
+		e.stranger(ev)
 	case scheduler.EventDraining:
 		e.draining(ev.Running)
 	}

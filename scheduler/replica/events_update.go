@@ -39,6 +39,14 @@ func (e events) forgotten(job string, served time.Time, err error) {
 	e.log.Info("job forgotten: nobody has served it for scheduler.forget_after", "job", job, "last_served", jobs.FormatTick(served))
 }
 
+// stranger says which names have other jobs on another replica.
+func (e events) stranger(ev scheduler.Event) {
+	names := ev.Jobs[:min(len(ev.Jobs), manyJobs)]
+	e.log.Warn("another live replica serves other jobs under the same names, and no replica has started, stopped or drained since: "+
+		"a tick runs as defined on the replica that wins it; give another service a namespace of its own",
+		"other", ev.Other, "program", programName(), "jobs", len(ev.Jobs), "first", names, "since", jobs.FormatTick(ev.Since.Round(0)))
+}
+
 func (e events) each(what string, names []string, more func(job string) []any) {
 	if len(names) > manyJobs {
 		e.log.Info(what, "jobs", len(names), "first", names[:manyJobs])

@@ -100,6 +100,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID, part.State = id, options.Version, host, os.Getpid(), r.state
+	part.Program = programName()
 	part.ClockOffset, part.Stores = r.backend.ClockOffset, r.backend.Stores()
 	r.tags.own.Store(tagsIn(list))
 	r.warnUnresolved(cfg)

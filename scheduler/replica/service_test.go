@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/jobs"
 )
 
 // A store belongs to the service that was named first: a replica that names another, or none,
@@ -94,4 +96,85 @@ func TestStoreBelongsToAService(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Two live replicas with one id warn each other, and are listed as two. If one stops, the other
+// stays listed, and its jobs live. One that is started again under its id is one.
+func TestTwoReplicasWithOneID(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var ran ranTicks
+		logs := [2]syncBuffer{}
+		serve := func(log *syncBuffer) (*Replica, func() error) {
+			r, err := New(Config{ID: "web", Store: inMemory{m}, Logger: logTo(log), Jobs: []Job{{Name: "j", Schedule: "@every 10s", Func: ran.run}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r, start(t.Context(), r)
+		}
+		const warning = "another process runs under the id of this replica"
+		first, stopFirst := serve(&logs[0])
+		time.Sleep(10 * time.Second)
+		_, stopSecond := serve(&logs[1])
+		time.Sleep(time.Minute)
+		rows, err := first.backend.Control().Replicas(t.Context())
+		if err != nil || len(rows) != 2 || !rows[0].Shared || !rows[1].Shared {
+			t.Errorf("listed are %+v, %v; want two that share their id", rows, err)
+		}
+		for i := range logs {
+			if n := strings.Count(logs[i].String(), warning); n != 1 {
+				t.Errorf("replica %d warned %d times:\n%s", i, n, logs[i].String())
+			}
+		}
+		if err := stopSecond(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(20 * time.Second)
+		rows, err = first.backend.Control().Replicas(t.Context())
+		jobs, err2 := first.backend.Control().Jobs(t.Context())
+		if err != nil || len(rows) != 1 || rows[0].Shared || err2 != nil || len(jobs) != 1 || !jobs[0].Live {
+			t.Errorf("after one has stopped, listed are %+v, %v, and the jobs %+v, %v", rows, err, jobs, err2)
+		}
+		if err := stopFirst(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Without a name of the service, replicas warn of those that serve other functions under the names
+// of their own, once no roll-out explains it.
+func TestTwoServicesInOneNamespace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var shop, billing ranTicks
+		logs := [2]syncBuffer{}
+		for i, fn := range []func(context.Context, jobs.Run) error{shop.run, func(ctx context.Context, run jobs.Run) error { return billing.run(ctx, run) }} {
+			r, err := New(Config{ID: []string{"shop", "billing"}[i], Store: inMemory{m}, Logger: logTo(&logs[i]), Jobs: []Job{{Name: "invoices", Schedule: "@every 10s", Func: fn}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer start(t.Context(), r)()
+		}
+		const warning = "another live replica serves other jobs under the same names"
+		time.Sleep(time.Minute)
+		for i := range logs {
+			if strings.Contains(logs[i].String(), warning) {
+				t.Errorf("replica %d warns although a roll-out may be under way:\n%s", i, logs[i].String())
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		for i := range logs {
+			if n := strings.Count(logs[i].String(), warning); n != 1 || !strings.Contains(logs[i].String(), "invoices") {
+				t.Errorf("replica %d warned %d times:\n%s", i, n, logs[i].String())
+			}
+		}
+	})
 }

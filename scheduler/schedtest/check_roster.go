@@ -98,7 +98,7 @@ func lostReplicaIsRemembered(b *rosterBench) {
 	}
 	b.beat("quiet")
 	b.beat("left")
-	if err := b.Leave(b.Context(), "left"); err != nil {
+	if err := b.Leave(b.Context(), b.replica("left")); err != nil {
 		b.Fatalf("Leave = %v", err)
 	}
 	for range tries {
@@ -126,11 +126,37 @@ func leaveTakesOff(b *rosterBench) {
 	b.beat("a")
 	b.beat("b")
 	for range 2 { // leaving again is harmless
-		if err := b.Leave(b.Context(), "a"); err != nil {
+		if err := b.Leave(b.Context(), b.replica("a")); err != nil {
 			b.Fatalf("Leave = %v", err)
 		}
 	}
 	b.want("Replicas", b.replicas(), "b")
+}
+
+// Two live processes under one id are two, and if one leaves the other stays. One that another has
+// succeeded is gone at once.
+func processesUnderOneID(b *rosterBench) {
+	first, second := b.replica("a"), b.replica("a")
+	first.Instance, second.Instance = "1", "2"
+	first.Started, second.Started = time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
+	for _, r := range []scheduler.Replica{first, second} {
+		if _, err := b.Beat(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.want("Replicas", b.replicas(), "a", "a")
+	if err := b.Leave(b.Context(), first); err != nil {
+		b.Fatal(err)
+	}
+	if list := b.replicas(); len(list) != 1 || list[0].Instance != "2" {
+		b.Errorf("after one has left, Replicas lists %+v, want the other", list)
+	}
+	third := b.replica("a")
+	third.Instance, third.Started = "3", time.Now().Add(time.Hour)
+	list, err := b.Beat(b.Context(), third)
+	if err != nil || len(list) != 1 || list[0].Instance != "3" {
+		b.Errorf("after the process was started again, Beat lists %+v, %v", list, err)
+	}
 }
 
 // versionOf is a version of a job that replica a published at the given minute.
@@ -247,7 +273,7 @@ func rosterEndedContextIsAnError(b *rosterBench) {
 	_, jobs := b.Jobs(ctx)
 	for what, err := range map[string]error{
 		"Beat": beat, "Replicas": replicas, "Jobs": jobs,
-		"Leave": b.Leave(ctx, "a"), "Publish": b.Publish(ctx, []scheduler.JobInfo{{Name: "a"}}),
+		"Leave": b.Leave(ctx, scheduler.Replica{ID: "a"}), "Publish": b.Publish(ctx, []scheduler.JobInfo{{Name: "a"}}),
 		"Unpublish": b.Unpublish(ctx, []scheduler.JobInfo{{Name: "a"}}),
 	} {
 		if err == nil {

@@ -219,11 +219,11 @@ func (g gatedRoster) Beat(ctx context.Context, self scheduler.Replica) ([]schedu
 	return g.stores.Roster.Beat(ctx, self)
 }
 
-func (g gatedRoster) Leave(ctx context.Context, id string) error {
+func (g gatedRoster) Leave(ctx context.Context, self scheduler.Replica) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
-	return g.stores.Roster.Leave(ctx, id)
+	return g.stores.Roster.Leave(ctx, self)
 }
 
 func (g gatedRoster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {

@@ -141,6 +141,7 @@ func rosterChecks() []rosterCheck {
 		{"SilentReplicaIsForgotten", silentReplicaIsForgotten},
 		{"LostReplicaIsRemembered", lostReplicaIsRemembered},
 		{"LeaveTakesOff", leaveTakesOff},
+		{"ProcessesUnderOneID", processesUnderOneID},
 		{"PublishReplacesVersions", publishReplacesVersions},
 		{"AgeIsThatOfTheLastWord", ageIsThatOfTheLastWord},
 		{"AccountsAreMerged", accountsAreMerged},

@@ -240,6 +240,8 @@ func (o oddRoster) Beat(ctx context.Context, self scheduler.Replica) ([]schedule
 	switch o.fault {
 	case "loses the host":
 		self.Host = ""
+	case "one process":
+		self.Instance = ""
 	case "deaf":
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -250,11 +252,11 @@ func (o oddRoster) Beat(ctx context.Context, self scheduler.Replica) ([]schedule
 	return list, err
 }
 
-func (o oddRoster) Leave(ctx context.Context, id string) error {
+func (o oddRoster) Leave(ctx context.Context, self scheduler.Replica) error {
 	if o.fault == "never forgets" {
 		return nil
 	}
-	return o.Roster.Leave(ctx, id)
+	return o.Roster.Leave(ctx, self)
 }
 
 func (o oddRoster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
@@ -306,6 +308,7 @@ func TestRosterKitFindsFaults(t *testing.T) {
 		"leaves self out":      "BeatAnnounces",
 		"never forgets":        "LeaveTakesOff",
 		"remembers nobody":     "LostReplicaIsRemembered",
+		"one process":          "ProcessesUnderOneID",
 		"one version of a job": "PublishReplacesVersions",
 		"knows no age":         "AgeIsThatOfTheLastWord",
 		"the last account":     "AccountsAreMerged",

@@ -37,16 +37,16 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 		r.replicas = map[string]scheduler.Replica{}
 	}
 	self.Seen = time.Now()
-	r.replicas[self.ID] = self
+	r.replicas[self.Process()] = self
 	r.mu.Unlock()
 	return r.Replicas(ctx)
 }
 
 // Leave implements [scheduler.Roster].
-func (r *Roster) Leave(ctx context.Context, id string) error {
+func (r *Roster) Leave(ctx context.Context, self scheduler.Replica) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.replicas, id)
+	delete(r.replicas, self.Process())
 	return ctx.Err()
 }
 
@@ -61,7 +61,7 @@ func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	maps.DeleteFunc(live, func(_ string, have scheduler.Replica) bool {
 		return time.Since(have.Seen) >= scheduler.SeenLately
 	})
-	return sorted(live), nil
+	return scheduler.Successors(slices.Collect(maps.Values(live))), nil
 }
 
 // Remembered lists the replicas seen lately, and the lost ones.
@@ -80,7 +80,7 @@ func (r *Roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 			all[id] = have.Lost()
 		}
 	}
-	return sorted(all), nil
+	return scheduler.Successors(slices.Collect(maps.Values(all))), nil
 }
 
 // A version of a job is one name and hash.

@@ -37,7 +37,7 @@ func TestSilentStore(t *testing.T) {
 		"Trim":      func() error { return c.Trim(ctx, "job") },
 		"Beat":      func() error { _, err := r.Beat(ctx, scheduler.Replica{ID: "a"}); return err },
 		"Replicas":  func() error { _, err := r.Replicas(ctx); return err },
-		"Leave":     func() error { return r.Leave(ctx, "a") },
+		"Leave":     func() error { return r.Leave(ctx, scheduler.Replica{ID: "a"}) },
 		"Publish":   func() error { return r.Publish(ctx, []scheduler.JobInfo{{Name: "job"}}) },
 		"Unpublish": func() error { return r.Unpublish(ctx, []scheduler.JobInfo{{Name: "job"}}) },
 		"Jobs":      func() error { _, err := r.Jobs(ctx); return err },

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -34,7 +33,9 @@ type beat struct {
 // buriedAtOnce bounds the records that a heartbeat deletes.
 const buriedAtOnce = 20
 
-func replicaKey(id string) store.Key { return store.Key{Kind: store.Members, Name: id} }
+func replicaKey(r scheduler.Replica) store.Key {
+	return store.Key{Kind: store.Members, Name: r.ID, Sub: r.Instance}
+}
 
 // Beat implements [scheduler.Roster].
 func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
@@ -45,7 +46,7 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 		if err != nil {
 			return nil, err
 		}
-		own := records.Put(replicaKey(self.ID), beat{s.At().UnixMilli(), self})
+		own := records.Put(replicaKey(self), beat{s.At().UnixMilli(), self})
 		others := slices.DeleteFunc(lists[0], func(r store.Record) bool { return r.Key == own.Key })
 		list, _, silent := r.live(append(others, store.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
 		won, err := r.commit(ctx, doing, store.Txn{Life: s.Life, Put: []store.Write{own}, Delete: silent})
@@ -68,9 +69,7 @@ func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 // Remembered lists the replicas seen lately, and the lost ones.
 func (r *Roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 	list, lost, err := r.replicas(ctx)
-	list = append(list, lost...)
-	sortByID(list)
-	return list, err
+	return scheduler.Successors(append(list, lost...)), err
 }
 
 func (r *Roster) replicas(ctx context.Context) (list, lost []scheduler.Replica, err error) {
@@ -81,10 +80,6 @@ func (r *Roster) replicas(ctx context.Context) (list, lost []scheduler.Replica, 
 	}
 	list, lost, _ = r.live(lists[0], s.At())
 	return list, lost, nil
-}
-
-func sortByID(list []scheduler.Replica) {
-	slices.SortFunc(list, func(a, b scheduler.Replica) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // live returns the replicas that were seen lately, sorted by id, the lost ones, and the keys
@@ -108,16 +103,15 @@ func (r *Roster) live(stored []store.Record, now time.Time) (list, lost []schedu
 		case i < scheduler.MostLost && now.Sub(time.UnixMilli(b.At)) < scheduler.RememberLost:
 			lost = append(lost, b.Replica.Lost())
 		case len(old) < buriedAtOnce:
-			old = append(old, replicaKey(b.Replica.ID))
+			old = append(old, replicaKey(b.Replica))
 		}
 	}
-	sortByID(list)
-	return list, lost, old
+	return scheduler.Successors(list), lost, old
 }
 
 // Leave implements [scheduler.Roster].
-func (r *Roster) Leave(ctx context.Context, id string) error {
-	return r.erase(ctx, "leaving the roster", replicaKey(id))
+func (r *Roster) Leave(ctx context.Context, self scheduler.Replica) error {
+	return r.erase(ctx, "leaving the roster", replicaKey(self))
 }
 
 var (

@@ -40,6 +40,8 @@ type Event struct {
 	Since, Before time.Time
 
 	Triggers string   // the key of the job to run next
+	Other    string   // another replica, and where it runs
+	Jobs     []string // names of jobs, sorted
 	Diff     Diff     // how the jobs changed
 	Running  []string // the jobs that still run
 }
@@ -128,6 +130,14 @@ const (
 	// ClockJumped: wall and monotonic clock moved apart: the machine was suspended, or
 	// the clock was set. Sets By, positive if the wall clock went ahead.
 	ClockJumped Kind = "clock_jumped"
+	// Twin: another process lives under the ID of this replica. It is sent once for each.
+	// Sets Other.
+	Twin Kind = "twin"
+	// Stranger: another live replica has jobs with the names of Jobs, and they are not those of
+	// this replica: another program runs, or they are defined in another way. Since then no
+	// replica has started, stopped or changed its jobs. It is sent once for each such set of
+	// jobs. Sets Other, Jobs and Since.
+	Stranger Kind = "stranger"
 	// Draining: no new ticks are claimed. Sets Running.
 	Draining Kind = "draining"
 )

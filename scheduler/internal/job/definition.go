@@ -89,6 +89,7 @@ type Chain struct {
 // About is what listings show of a job.
 type About struct {
 	Func        string
+	Code        string `json:"-"` // the function in the program, if it is not a registered one
 	Spec        string // of the schedule
 	Timezone    string
 	Description string

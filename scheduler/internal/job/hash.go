@@ -55,11 +55,14 @@ func firstTicks(s schedule.Schedule) string {
 	return fmt.Sprint(ticks)
 }
 
-// SetHash is the hash of a set of jobs.
+// SetHash is the hash of a set of jobs, also of their functions.
 func SetHash(list []*Job) string {
 	versions := make([]string, len(list))
 	for i, j := range list {
 		versions[i] = j.Name + "|" + j.Key + "|" + j.Hash
+		if j.Code != "" {
+			versions[i] += "|" + j.Code
+		}
 	}
 	slices.Sort(versions)
 	return digest(versions...)

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
@@ -13,10 +14,15 @@ const beatTimeout = 2 * time.Second
 // A Heartbeat tells the roster that this replica is alive, and remembers which others are.
 // All of it is a hint: it orders the first tries.
 type Heartbeat struct {
-	Replica string
-	Roster  roster.Roster // may be nil
-	Every   time.Duration
-	Self    func() roster.Replica // describes this replica as it is now
+	Roster roster.Roster // may be nil
+	Every  time.Duration
+	Self   func() roster.Replica // describes this replica as it is now
+
+	// What is told of other replicas, which depends on the jobs of this one.
+	Observer event.Observer
+	Sets     roster.JobSets // may be nil
+	Own      func() roster.JobSet
+	Now      func() time.Time
 
 	others atomic.Pointer[[]roster.Replica]
 }
@@ -36,8 +42,9 @@ func (h *Heartbeat) Run(ctx context.Context) {
 	}
 	ticker := time.NewTicker(h.Every)
 	defer ticker.Stop()
+	near := &neighbours{observer: h.Observer, sets: h.Sets, own: h.Own}
 	for ctx.Err() == nil {
-		h.beat(ctx)
+		h.beat(ctx, near)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -47,10 +54,11 @@ func (h *Heartbeat) Run(ctx context.Context) {
 }
 
 // beat announces this replica. Without an answer the last list stays.
-func (h *Heartbeat) beat(ctx context.Context) {
+func (h *Heartbeat) beat(ctx context.Context, near *neighbours) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
-	replicas, err := h.Roster.Beat(ctx, h.Self())
+	self := h.Self()
+	replicas, err := h.Roster.Beat(ctx, self)
 	if err != nil {
 		return
 	}
@@ -61,11 +69,12 @@ func (h *Heartbeat) beat(ctx context.Context) {
 		}
 	}
 	h.others.Store(&live)
+	near.see(ctx, self, replicas, h.Now())
 }
 
 func (h *Heartbeat) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	// If it fails, the roster removes this replica by its age.
-	_ = h.Roster.Leave(ctx, h.Replica)
+	_ = h.Roster.Leave(ctx, h.Self())
 }

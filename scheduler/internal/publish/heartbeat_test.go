@@ -31,10 +31,10 @@ func (r *rollCall) Beat(_ context.Context, self roster.Replica) ([]roster.Replic
 	return r.list, r.err
 }
 
-func (r *rollCall) Leave(ctx context.Context, id string) error {
+func (r *rollCall) Leave(ctx context.Context, self roster.Replica) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.left = append(r.left, id)
+	r.left = append(r.left, self.Process())
 	return ctx.Err()
 }
 
@@ -78,8 +78,9 @@ func TestHeart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := &rollCall{list: []roster.Replica{{ID: "a"}, {ID: "b", State: roster.StateDraining}, {ID: "c", State: roster.StateWaiting}}}
 		h := &Heartbeat{
-			Replica: "r1", Roster: calls, Every: 5 * time.Second,
-			Self: func() roster.Replica { return roster.Replica{Seen: time.Now()} },
+			Roster: calls, Every: 5 * time.Second, Now: time.Now,
+			Self: func() roster.Replica { return roster.Replica{ID: "r1", Instance: "x", Seen: time.Now()} },
+			Own:  func() roster.JobSet { return roster.JobSet{} },
 		}
 		if got := h.Live(); got != nil {
 			t.Errorf("live before the first beat: %v", got)
@@ -102,7 +103,7 @@ func TestHeart(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if !slices.Equal(calls.left, []string{"r1"}) {
+		if !slices.Equal(calls.left, []string{"r1 x"}) {
 			t.Errorf("left: %v", calls.left)
 		}
 	})

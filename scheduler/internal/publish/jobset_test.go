@@ -64,7 +64,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sets := &heldSets{}
 		begin := func(id string) *Publisher {
-			p := New(id, &rollCall{}, sets, time.Now, 5*time.Second)
+			p := New(id, "", &rollCall{}, sets, time.Now, 5*time.Second)
 			p.Serve([]*job.Job{
 				{Definition: job.Definition{Name: "b", Key: "b", Hash: "1", About: job.About{Settings: func() any { return map[string]any{"n": 12345678901234567} }}}},
 				{Definition: job.Definition{Name: "z", Key: "a", Hash: "2", About: job.About{Func: "exec", Spec: "@daily"}}},

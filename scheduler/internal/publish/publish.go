@@ -21,12 +21,13 @@ const (
 // A Publisher publishes the jobs that this replica serves: changes at once, and everything
 // periodically, since nodes may have lost their memory.
 type Publisher struct {
-	replica string
-	roster  roster.Roster // may be nil
-	now     func() time.Time
-	retry   time.Duration
-	set     jobSet
-	removed removals
+	replica  string
+	instance string
+	roster   roster.Roster // may be nil
+	now      func() time.Time
+	retry    time.Duration
+	set      jobSet
+	removed  removals
 
 	// The other live replicas, and what the engine knows of the past. Set before Run and
 	// Finish, and nil before that.
@@ -43,11 +44,11 @@ type Publisher struct {
 	more    chan struct{}     // holds one element after a change
 }
 
-// New returns a Publisher for the replica. Without a roster it publishes nothing; it tries
-// again after the pause retry.
-func New(replica string, to roster.Roster, sets roster.JobSets, now func() time.Time, retry time.Duration) *Publisher {
+// New returns a Publisher for the replica, which is one process under that ID. Without a roster it
+// publishes nothing; it tries again after the pause retry.
+func New(replica, instance string, to roster.Roster, sets roster.JobSets, now func() time.Time, retry time.Duration) *Publisher {
 	return &Publisher{
-		replica: replica, roster: to, now: now, retry: retry, set: jobSet{store: sets},
+		replica: replica, instance: instance, roster: to, now: now, retry: retry, set: jobSet{store: sets},
 		removed: removals{replica: replica, roster: to, sets: sets, gone: map[string]removed{}},
 		pending: map[string]bool{}, begun: map[string]bool{}, more: make(chan struct{}, 1),
 	}
@@ -123,6 +124,14 @@ func (p *Publisher) Serving() Serving {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Serving{p.hash, p.since, len(p.jobs)}
+}
+
+// Set describes the jobs that this replica serves now.
+func (p *Publisher) Set() roster.JobSet {
+	p.set.mu.Lock()
+	list := p.set.list
+	p.set.mu.Unlock()
+	return roster.JobSet{Count: len(list), Jobs: slices.Collect(roster.Texts(list))}
 }
 
 // Run publishes until ctx ends.
@@ -269,7 +278,7 @@ func (p *Publisher) others() []roster.Replica {
 	if p.Live == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(p.Live()), func(r roster.Replica) bool { return r.ID == p.replica })
+	return slices.DeleteFunc(slices.Clone(p.Live()), p.isSelf)
 }
 
 // Finish publishes everything once more after this replica has drained and left the roster,
@@ -303,5 +312,9 @@ func (p *Publisher) Finish(ctx context.Context) {
 
 // isPeer reports whether another replica is alive and does not drain.
 func (p *Publisher) isPeer(r roster.Replica) bool {
-	return r.ID != p.replica && r.State != roster.StateDraining
+	return !p.isSelf(r) && r.State != roster.StateDraining
+}
+
+func (p *Publisher) isSelf(r roster.Replica) bool {
+	return r.ID == p.replica && r.Instance == p.instance
 }

@@ -32,7 +32,7 @@ func (r *rollCall) names() []string {
 // A replica without a roster stores nothing for publication.
 func TestNothingIsKeptToBePublishedToNobody(t *testing.T) {
 	t.Parallel()
-	p := New("r1", nil, nil, time.Now, 5*time.Second)
+	p := New("r1", "", nil, nil, time.Now, 5*time.Second)
 	p.Serve([]*job.Job{{Definition: job.Definition{Name: "a", Key: "a", Hash: "1"}}})
 	if kept := len(p.pending) + len(p.begun); kept > 0 || !p.Serves("a") {
 		t.Errorf("%d notes are kept of what is to be published, and a is served: %t", kept, p.Serves("a"))
@@ -46,7 +46,7 @@ func TestPublisher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := &rollCall{}
 		const retry = 5 * time.Second
-		p := New("r1", calls, nil, time.Now, retry)
+		p := New("r1", "", calls, nil, time.Now, retry)
 		made := func(name, hash string) *job.Job {
 			return &job.Job{Definition: job.Definition{Name: name, Key: name, Hash: hash}}
 		}

@@ -27,6 +27,8 @@ type JobText struct {
 	Name string `json:"name"`
 	Key  string `json:"key"` // the name it had first, under which the nodes store its data
 	Hash string `json:"hash"`
+	// Code is the function in the program, if the job has one of its own.
+	Code string `json:"code,omitempty"`
 	// Settings are in effect, without secrets: an object.
 	Settings any `json:"settings"`
 }
@@ -139,7 +141,7 @@ func Texts(list []*job.Job) iter.Seq[JobText] {
 	sorted := slices.SortedFunc(slices.Values(list), func(x, y *job.Job) int { return strings.Compare(x.Key, y.Key) })
 	return func(yield func(JobText) bool) {
 		for _, j := range sorted {
-			if !yield(JobText{Name: j.Name, Key: j.Key, Hash: j.Hash, Settings: j.ShownSettings()}) {
+			if !yield(JobText{Name: j.Name, Key: j.Key, Hash: j.Hash, Code: j.Code, Settings: j.ShownSettings()}) {
 				return
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
@@ -18,7 +20,12 @@ import (
 
 // A Replica is one process of the cluster as it last described itself.
 type Replica struct {
-	ID      string    `json:"id"`
+	ID string `json:"id"`
+	// Instance is random, and another one for each process. Two that live at a time under one
+	// ID differ in it. Empty from older releases.
+	Instance string `json:"instance,omitempty"`
+	// Program is the one that runs: the path of its main package, or the name of its file.
+	Program string    `json:"program,omitempty"`
 	Version string    `json:"version"`
 	Host    string    `json:"host"`
 	PID     int       `json:"pid"`
@@ -43,6 +50,33 @@ type Replica struct {
 	// ClockOffset is how far its clock is ahead of the median of the nodes' clocks. Nil:
 	// unknown.
 	ClockOffset *time.Duration `json:"clock_offset,omitempty"`
+}
+
+// Process tells the processes apart that replicas are, also those with one ID. An ID has no spaces.
+func (r Replica) Process() string {
+	if r.Instance == "" {
+		return r.ID
+	}
+	return r.ID + " " + r.Instance
+}
+
+// Successors returns the list, sorted by ID, without processes that another one with their ID has
+// succeeded: it started after they were last seen.
+func Successors(list []Replica) []Replica {
+	latest := map[string]Replica{} // by ID: the one that has started last
+	for _, r := range list {
+		if have, ok := latest[r.ID]; !ok || r.Started.After(have.Started) {
+			latest[r.ID] = r
+		}
+	}
+	list = slices.DeleteFunc(list, func(r Replica) bool {
+		by := latest[r.ID]
+		return by.Process() != r.Process() && (by.Started.After(r.Seen) || r.State == StateLost && by.State != StateLost)
+	})
+	slices.SortFunc(list, func(a, b Replica) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), a.Started.Compare(b.Started), strings.Compare(a.Instance, b.Instance))
+	})
+	return list
 }
 
 // A JobInfo is the published form of one version of a job, for listings without the
@@ -171,9 +205,10 @@ type Roster interface {
 	// Beat announces self, sets its Seen to now, and returns the replicas seen
 	// lately, self included.
 	Beat(ctx context.Context, self Replica) ([]Replica, error)
-	// Leave removes self.
-	Leave(ctx context.Context, id string) error
-	// Replicas lists the replicas seen lately, sorted by ID.
+	// Leave removes self, and no other process with its ID.
+	Leave(ctx context.Context, self Replica) error
+	// Replicas lists the replicas seen lately, sorted by ID. Several processes may have the
+	// same one; those that another has succeeded are left out; see Successors.
 	Replicas(ctx context.Context) ([]Replica, error)
 	// Publish publishes versions of jobs. A version is one Name and Hash.
 	Publish(ctx context.Context, jobs []JobInfo) error

@@ -152,6 +152,7 @@ func (l *life) config() scheduler.Config {
 		Timing:  scheduler.Timing{TTL: leases(l.version), SafetyMargin: margin, DrainTimeout: ttl, StopTimeout: ttl},
 		Clock:   l.process.Wall, Random: l.random, MaxClaims: l.cluster.params.turns,
 	}
+	cfg.Instance = fmt.Sprint(l.process.Wall().UnixNano()) // random texts would make worlds differ
 	if len(l.cluster.params.pauses) > 0 {
 		cfg.Acts = hearing{&l.cluster.acts, l.process}
 	}
