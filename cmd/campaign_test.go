@@ -152,7 +152,7 @@ func TestCampaignNoQuorum(t *testing.T) {
 	for _, s := range servers[:3] {
 		s.Freeze()
 	}
-	missed := r.AwaitLog(`"tick does not run".*no quorum`)
+	missed := r.AwaitLog(`"not run here".*no quorum`)
 	for _, command := range [][]string{{"ticks", "tick"}, {"runs"}, {"jobs"}, {"replicas"}, {"nodes"}} {
 		_, stderr, code := quorate(t, append(command, "-c", c.Config)...)
 		if code != exitNoQuorum || !strings.Contains(stderr, "quorum") {

@@ -523,7 +523,7 @@ func TestParseLog(t *testing.T) {
 		`{"time":"2026-07-01T12:00:00Z","level":"INFO","msg":"ready"}`,
 		`goroutine 1 [running]:`,
 		`{"time":"2026-07-01T12:00:10.1Z","msg":"tick won","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"votes":"5/5"}`,
-		`{"time":"2026-07-01T12:00:11Z","msg":"tick does not run","job":"j","tick":"2026-07-01T12:00:11.000Z","outcome":"skipped","reason":"overlap: x","reason_code":"overlap"}`,
+		`{"time":"2026-07-01T12:00:11Z","msg":"not run here","job":"j","tick":"2026-07-01T12:00:11.000Z","outcome":"skipped","reason":"overlap: x","reason_code":"overlap"}`,
 		`{"time":"2026-07-01T12:00:12Z","msg":"run ended","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"outcome":"succeeded"}`,
 		`{"time":"2026-07-01T12:00:13Z","msg":"the ledger may not have the end of the run","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"error":"no quorum"}`,
 		`{"time":"2026-07-01T12:00:14Z","msg":"draining: no new ticks"}`,

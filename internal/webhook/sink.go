@@ -16,11 +16,10 @@ import (
 type Sink struct {
 	cfg Config
 
-	mu     sync.Mutex
-	queue  []Message
-	posted map[string]bool // IDs of ticks that were posted without a quorum
-	stats  Stats
-	more   chan struct{} // has an element after a message was queued
+	mu    sync.Mutex
+	queue []Message
+	stats Stats
+	more  chan struct{} // has an element after a message was queued
 
 	failing bool // the last try has failed; of Run alone
 }
@@ -37,7 +36,7 @@ func New(cfg Config) (*Sink, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Sink{cfg: cfg, posted: map[string]bool{}, more: make(chan struct{}, 1)}, nil
+	return &Sink{cfg: cfg, more: make(chan struct{}, 1)}, nil
 }
 
 // Stats returns the counts so far.
@@ -66,11 +65,7 @@ func (s *Sink) Observe(ev scheduler.Event) {
 			s.notify(e, event)
 		}
 	case scheduler.EventSettled:
-		s.settled(e)
-	case scheduler.EventRecorded:
-		if ev.Err != nil && !errors.Is(ev.Err, scheduler.ErrDropped) {
-			s.unsettled(e)
-		}
+		s.notify(e, notRun(e)) // the ledger has no run of it
 	}
 }
 
@@ -80,30 +75,6 @@ func notRun(e ledger.Entry) Event {
 		return Skipped
 	}
 	return Missed
-}
-
-// maxPosted bounds the remembered IDs during a long outage.
-const maxPosted = 10_000
-
-// unsettled posts a tick at once: without a quorum no replica can be chosen for it.
-func (s *Sink) unsettled(e ledger.Entry) {
-	s.notify(e, notRun(e))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.posted) < maxPosted {
-		s.posted[e.ID()] = true
-	}
-}
-
-// settled posts a tick whose ledger record is this replica's, unless unsettled did.
-func (s *Sink) settled(e ledger.Entry) {
-	s.mu.Lock()
-	posted := s.posted[e.ID()]
-	delete(s.posted, e.ID())
-	s.mu.Unlock()
-	if !posted {
-		s.notify(e, notRun(e))
-	}
 }
 
 // notify queues the message of an event if it is selected.

@@ -370,18 +370,22 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// Without a quorum a tick is told at once, and not again when the ledger has it.
-func TestOutagesAreToldAtOnce(t *testing.T) {
+// What the ledger does not have yet is told by nobody: another replica may run the tick.
+func TestMissedIsToldOnceTheLedgerSaysSo(t *testing.T) {
 	t.Parallel()
 	s, err := New(Config{URL: "x", Events: Events()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Observe(scheduler.Event{Kind: scheduler.EventDecided, Entry: entry(ledger.Missed)})
 	s.Observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed), Err: locking.ErrNoQuorum})
 	s.Observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed)})
+	if len(s.queue) != 0 {
+		t.Errorf("before the ledger says so, it tells %+v", s.queue)
+	}
 	s.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed)})
 	if len(s.queue) != 1 || s.queue[0].Event != Missed {
-		t.Errorf("an outage is told as %+v, want one message", s.queue)
+		t.Errorf("a missed tick is told as %+v, want one message", s.queue)
 	}
 }
 

@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"errors"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
@@ -14,7 +16,17 @@ import (
 )
 
 // events writes what happens to the log.
-type events struct{ log *slog.Logger }
+type events struct {
+	log    *slog.Logger
+	ledger *unrecorded
+}
+
+// unrecorded is an outage of the ledger, for ticks that did not run.
+type unrecorded struct {
+	mu    sync.Mutex
+	ticks int // that could not be recorded so far; 0: there is no outage
+	since time.Time
+}
 
 // observe logs what the scheduler does: what concerns somebody as info, what
 // went wrong as warning or error, the rest as debug.
@@ -31,7 +43,14 @@ func (e events) observe(ev scheduler.Event) {
 	case scheduler.EventUnread:
 		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", oneLine(ev.Err))
 	case scheduler.EventDecided:
-		e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason.String(), "reason_code", string(en.Reason.Code))
+		// Another replica may run it: what this one knows concerns nobody yet.
+		e.log.Info("not run here", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
+	case scheduler.EventSettled:
+		write := e.log.Info
+		if en.Outcome == ledger.Missed {
+			write = e.log.Warn
+		}
+		write("tick "+string(en.Outcome), "job", en.Job, "tick", jobs.FormatTick(en.Tick), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
 	case scheduler.EventExtended:
 		e.extended(ev)
 	case scheduler.EventLate:
@@ -47,9 +66,7 @@ func (e events) observe(ev scheduler.Event) {
 	case scheduler.EventFinished:
 		e.finished(en, ev.Err)
 	case scheduler.EventRecorded:
-		if ev.Err != nil {
-			e.log.Warn("a tick without a run was not recorded", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", oneLine(ev.Err))
-		}
+		e.recorded(en, ev.Err)
 	case scheduler.EventOverslept:
 		e.log.Warn("ticks passed unnoticed, too many to record each", "job", en.Job, "from", jobs.FormatTick(ev.Since), "before", jobs.FormatTick(ev.Before))
 	case scheduler.EventForgotten:
@@ -67,6 +84,42 @@ func (e events) observe(ev scheduler.Event) {
 	case scheduler.EventDraining:
 		e.draining(ev.Running)
 	}
+}
+
+// recorded says which ticks the ledger does not have yet, and once each when an outage of it begins
+// and ends.
+func (e events) recorded(en ledger.Entry, err error) {
+	if err != nil {
+		e.log.Info("a tick without a run was not recorded", "job", en.Job, "tick", jobs.FormatTick(en.Tick))
+	}
+	o := e.ledger
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case errors.Is(err, scheduler.ErrDropped): // listings compute it
+	case err != nil:
+		if o.ticks++; o.ticks > 1 {
+			return
+		}
+		o.since = time.Now()
+		args := []any{}
+		if !errors.Is(err, locking.ErrNoQuorum) { // that the store is silent is said elsewhere, with the cause
+			args = append(args, "error", oneLine(err))
+		}
+		e.log.Warn("the ledger cannot be written: it gets the ticks that did not run later", args...)
+	case o.ticks > 0:
+		e.log.Info("the ledger is written again", "after", time.Since(o.since).Round(time.Millisecond), "ticks", o.ticks)
+		o.ticks = 0
+	}
+}
+
+// reason is the reason of a tick that did not run, without the error of a silent store: the log has
+// it once for the outage.
+func (e events) reason(en ledger.Entry) string {
+	if en.Reason.Code == ledger.CodeNoQuorum {
+		en.Reason.Details = nil
+	}
+	return en.Reason.String()
 }
 
 func (e events) extended(ev scheduler.Event) {

@@ -119,7 +119,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	}
 	r.observer = r.listeners(options)
 	part.Observer, part.Logger, part.Source = r.observer, base, r.completed(options.Source)
-	part.NotifySettled = options.Observer != nil || len(r.webhooks) > 0 || r.metrics != nil
+	part.NotifySettled = true
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
 		return nil, errors.Join(err, r.close())
@@ -149,7 +149,7 @@ func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Confi
 
 // listeners returns an observer that tells all parts what happens, in order.
 func (r *Replica) listeners(options Config) scheduler.Observer {
-	list := []scheduler.Observer{events{r.log}.observe}
+	list := []scheduler.Observer{events{r.log, new(unrecorded)}.observe}
 	if options.Observer != nil {
 		list = append(list, options.Observer)
 	}

@@ -34,6 +34,7 @@ type decision struct {
 	key      string // the job's, in the ledger
 	history  ledger.History
 	notified bool // the observer was notified of the first failure
+	stored   bool // the ledger has it; whether somebody ran the tick is still to be read
 }
 
 // Options are the parts and settings of a Recorder.
@@ -128,6 +129,9 @@ func (r *Recorder) Run(ctx context.Context) {
 		}
 	}
 	for _, d := range append(left, r.pop(r.Limit)...) {
+		if d.stored {
+			continue
+		}
 		r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: event.ErrDropped})
 	}
 }
@@ -175,19 +179,29 @@ func (r *Recorder) deliver(ctx context.Context, batch []decision) []decision {
 	var working sync.WaitGroup
 	for i, d := range batch {
 		working.Go(func() {
-			var first bool
-			if first, errs[i] = r.record(ctx, d); errs[i] == nil {
+			if !d.stored {
+				var first bool
+				if first, errs[i] = r.record(ctx, d); errs[i] != nil {
+					return
+				}
 				r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry})
 				r.recorded(d)
-				if first && r.Settles {
-					r.settle(ctx, d)
+				if batch[i].stored = true; !first || !r.Settles {
+					return
 				}
 			}
+			errs[i] = r.settle(ctx, d)
 		})
 	}
 	working.Wait()
 	var again []decision
 	for i, d := range batch {
+		if d.stored {
+			if errs[i] != nil && roster.Passing(errs[i]) {
+				again = append(again, d)
+			}
+			continue
+		}
 		later := roster.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.Now().Sub(d.Tick) < aheadPatience
 		if errs[i] != nil && (!later || !d.notified) {
 			r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: errs[i]})
@@ -214,23 +228,25 @@ func (r *Recorder) record(ctx context.Context, d decision) (first bool, err erro
 
 // settle notifies the observer of a tick that nobody ran: this replica was the first to
 // record it, and the ledger has no run of it. The event has the ledger's entry, which may
-// be another replica's by now.
-func (r *Recorder) settle(ctx context.Context, d decision) {
+// be another replica's by now. Without an answer of the ledger nothing is known.
+func (r *Recorder) settle(ctx context.Context, d decision) error {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	key := d.OrderKey()
 	list, err := r.Ledger.Ticks(ctx, ledger.Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
+	if err != nil {
+		return err
+	}
 	entry := d.Entry
 	for _, known := range list {
 		switch {
 		case known.Stream != d.Stream:
 		case known.Ran():
-			return
+			return nil
 		default:
 			entry = event.Named(known, d.Job)
 		}
 	}
-	if err == nil || ctx.Err() == nil {
-		r.Observer(event.Event{Kind: event.Settled, Entry: entry})
-	}
+	r.Observer(event.Event{Kind: event.Settled, Entry: entry})
+	return nil
 }

@@ -1,0 +1,45 @@
+package replica
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// What one replica did not do is no warning. A missed tick is one once the ledger says so, and an
+// outage is one line at its start and one at its end, without the address of the store.
+func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
+	t.Parallel()
+	var log syncBuffer
+	e := events{slog.New(slog.NewTextHandler(&log, nil)), new(unrecorded)}
+	down := fmt.Errorf("%w: failed to connect to user=shop database=app", locking.ErrNoQuorum)
+	en := ledger.Entry{
+		Job: "j", Outcome: ledger.Missed,
+		Reason: ledger.Reason{Code: ledger.CodeNoQuorum, Variant: ledger.VariantStore, Details: &ledger.Details{Text: down.Error()}},
+	}
+	for range 3 {
+		e.observe(scheduler.Event{Kind: scheduler.EventDecided, Entry: en})
+		e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en, Err: down})
+	}
+	warnings := func() int { return strings.Count(log.String(), "level=WARN") }
+	if warnings() != 1 || !strings.Contains(log.String(), "the ledger cannot be written") {
+		t.Errorf("during the outage:\n%s", log.String())
+	}
+	for range 2 { // two of them were run by others
+		e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en})
+	}
+	e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en})
+	e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en})
+	text := log.String()
+	if warnings() != 2 || strings.Count(text, `msg="tick missed"`) != 1 || strings.Count(text, "ticks=3") != 1 || strings.Contains(text, "user=") || strings.Contains(text, "quorum ") {
+		t.Errorf("after the outage:\n%s", text)
+	}
+	if strings.Count(text, `msg="not run here"`) != 3 || !strings.Contains(text, "the store did not answer") {
+		t.Errorf("the log lacks what this replica did not do:\n%s", text)
+	}
+}
