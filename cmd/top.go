@@ -34,8 +34,8 @@ Press q or Ctrl-C to leave, and ? for the other keys. Times are UTC. Set NO_COLO
 turn colours off.
 
 With --once it prints one frame and ends. It does so too if standard output is not a
-terminal, or TERM is dumb. Such a frame has no escape codes, and is 80 columns wide
-unless the terminal or $COLUMNS says otherwise. Exit code 4 if the store does not answer.
+terminal, or TERM is dumb. Such a frame has no escape codes. In a pipe nothing is cut,
+unless $COLUMNS says how wide it may be. Exit code 4 if the store does not answer.
 
 Each read of the cluster covers the latest ticks of each job, however long the history
 is. If reads take long, the view reads less often than --every, and at most a tenth of

@@ -14,7 +14,10 @@ func NewLogger(cfg LogConfig, w io.Writer) *slog.Logger {
 	_ = level.UnmarshalText([]byte(cfg.Level))
 	options := &slog.HandlerOptions{Level: level}
 	if cfg.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+		return slog.New(LogHandler{slog.NewJSONHandler(w, options)})
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return slog.New(LogHandler{slog.NewTextHandler(w, options)})
 }
+
+// A LogHandler is that of a logger of NewLogger: no program has given it attributes.
+type LogHandler struct{ slog.Handler }

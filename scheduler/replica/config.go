@@ -52,7 +52,8 @@ type Config struct {
 
 	// Version of the program, for listings.
 	Version string
-	// Logger says what happens. Default: one to standard error, as the log section says.
+	// Logger says what happens. Default: one to standard error, as the log section says. Lines
+	// of a Logger of the program have the replica's id in the group "quorate".
 	Logger *slog.Logger
 	// Observer receives events, after the log.
 	Observer scheduler.Observer

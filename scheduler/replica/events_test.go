@@ -1,11 +1,17 @@
 package replica
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -42,4 +48,38 @@ func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 	if strings.Count(text, `msg="not run here"`) != 3 || !strings.Contains(text, "the store did not answer") {
 		t.Errorf("the log lacks what this replica did not do:\n%s", text)
 	}
+}
+
+// A program's own attribute "replica" stays the only one of that name, in lines of the replica and of
+// runs.
+func TestReplicaOfTheProgramsLogger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var log syncBuffer
+		own := slog.New(slog.NewJSONHandler(&log, nil)).With("replica", "eu-1")
+		r, err := New(Config{ID: "web", Store: inMemory{m}, Logger: own, Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error {
+			run.Logger.Info("hello")
+			return nil
+		}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t.Context(), r)
+		time.Sleep(3 * time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for line := range strings.Lines(log.String()) {
+			if strings.Count(line, `"replica":"eu-1"`) != 1 || strings.Count(line, `"quorate":{"replica":"web"}`) != 1 || strings.Count(line, `"replica"`) != 2 {
+				t.Errorf("a line has %s", line)
+			}
+		}
+		if !strings.Contains(log.String(), "hello") {
+			t.Errorf("the log has no line of a run:\n%s", log.String())
+		}
+	})
 }

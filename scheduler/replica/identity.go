@@ -3,9 +3,11 @@ package replica
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 )
 
 // identify returns the id that is set, else the host's name and random
@@ -35,3 +37,21 @@ func programName() string {
 	}
 	return filepath.Base(file)
 }
+
+// grouping is the handler of a program's own logger. The program may have given it an attribute
+// "replica": that of this replica is in the group "quorate".
+type grouping struct{ slog.Handler }
+
+// WithAttrs implements slog.Handler. What comes after the replica's attribute is not changed.
+func (g grouping) WithAttrs(attrs []slog.Attr) slog.Handler {
+	i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "replica" })
+	if i < 0 {
+		return grouping{g.Handler.WithAttrs(attrs)}
+	}
+	attrs = slices.Clone(attrs)
+	attrs[i] = slog.Attr{Key: "quorate", Value: slog.GroupValue(attrs[i])}
+	return g.Handler.WithAttrs(attrs)
+}
+
+// WithGroup implements slog.Handler.
+func (g grouping) WithGroup(name string) slog.Handler { return grouping{g.Handler.WithGroup(name)} }

@@ -91,6 +91,8 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	base := options.Logger
 	if base == nil {
 		base = config.NewLogger(cfg.Log, os.Stderr)
+	} else if _, ours := base.Handler().(config.LogHandler); !ours {
+		base = slog.New(grouping{base.Handler()})
 	}
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	r.beginMetrics(cfg, list, options.Metrics)

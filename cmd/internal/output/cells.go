@@ -36,8 +36,8 @@ func Short(d time.Duration) string {
 	return s
 }
 
-// Why explains an outcome in one cell: what is unusual about the run, then the reason and
-// the error. It is the last cell, so a terminal may wrap it. It is cut; -o json has all.
+// Why explains an outcome in one cell: what is unusual about the run, then the reason or
+// the error. It is the last cell, so a terminal may wrap it; there, Table cuts it.
 func Why(row listing.Run) string {
 	parts := make([]string, 0, 2)
 	if how := Unusual(row); how != "" {
@@ -46,7 +46,7 @@ func Why(row listing.Run) string {
 	if why := listing.Why(listing.Text(row.Reason), listing.Text(row.Error)); why != "" {
 		parts = append(parts, why)
 	}
-	return Clip(strings.Join(parts, ": "), 120)
+	return strings.Join(parts, ": ")
 }
 
 // Unusual says what triggered a run other than its schedule, counts attempts and tries

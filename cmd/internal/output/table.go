@@ -61,12 +61,18 @@ type Sheet struct {
 	heading []bool // columns of the last heading
 }
 
+// mostWrapped bounds the last cell of a row on a terminal, in characters.
+const mostWrapped = 120
+
 // Write adds rows in so many terminal columns; 0: without limit. It writes a heading
 // above the first row, and again if other columns are left out than before.
 func (l Table[R]) Write(w io.Writer, width int, s *Sheet) error {
 	lines := make([][]string, len(l.Rows))
 	for i, row := range l.Rows {
 		lines[i] = l.Cells(row)
+		if last := len(lines[i]) - 1; width > 0 { // a terminal wraps it; a pipe gets all of it
+			lines[i][last] = Clip(lines[i][last], mostWrapped)
+		}
 	}
 	s.grow(lines)
 	widths, below := l.layout(l.withHeadings(s.natural), width)

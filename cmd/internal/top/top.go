@@ -53,5 +53,8 @@ func plainWidth(w io.Writer) int {
 	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
 		return width
 	}
-	return 80
+	return unbounded
 }
+
+// unbounded is the width of a frame in a pipe: nothing is cut.
+const unbounded = 1 << 16
