@@ -397,7 +397,7 @@ func TestKilledReplicaIsSeen(t *testing.T) {
 		lease, e := claim("web-1")
 		e.Outcome, e.Finished = ledger.Succeeded, time.Now()
 		r.must(lease.Release(ctx, ledger.EncodeNote(e)))
-		r.must(r.roster.Leave(ctx, "web-1"))
+		r.must(r.roster.Leave(ctx, scheduler.Replica{ID: "web-1"}))
 		_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
 		r.must(err)
 
