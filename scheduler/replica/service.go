@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 
 	"github.com/quorate/quorate/internal/listing"
 )
@@ -15,7 +16,8 @@ type OtherServiceError = listing.OtherServiceError
 func (r *Replica) belong(ctx context.Context) error {
 	cfg := r.settingsShown.Load()
 	const warning = "no job runs until the store says which service it belongs to; trying again until then"
-	return joining(ctx, r.log, warning, listing.ErrOtherService, func(ctx context.Context) error {
+	other := func(err error) bool { return errors.Is(err, listing.ErrOtherService) }
+	return joining(ctx, r.log, warning, other, func(ctx context.Context) error {
 		return listing.Belong(ctx, r.backend, cfg.Namespace, cfg.Service)
 	})
 }
