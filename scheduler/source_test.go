@@ -132,6 +132,7 @@ func TestSourceThatLacksMostJobs(t *testing.T) {
 				ada, bob, eve := every(t, "10s", "ada", c.handler(nil)), every(t, "10s", "bob", c.handler(nil)), every(t, "10s", "eve", c.handler(nil))
 				whole := []scheduler.Job{ada, bob, eve}
 				table.set(nil, whole...)
+				time.Sleep(500 * time.Millisecond) // no answer comes with a tick
 				stop := c.start(s)
 				time.Sleep(11 * time.Second)
 				table.set(nil, whole[:left]...)

@@ -32,7 +32,7 @@ var postgres = promise{
 		{"finish: another claim does not refuse the end", in(finishTests, "TestRules"), []edit{
 			{pgFinish, "IF claim IS NULL OR claim ->> 'void' IS NOT NULL", "IF claim IS NULL THEN RETURN; END IF;\n    IF claim ->> 'void' IS NOT NULL"},
 		}},
-		{"finish: a token is enough to end a run", in(finishTests, "TestFinishNeedsTheOwner"), []edit{
+		{"finish: a token is enough to end a run", in(finishTests, "TestStrangersEndNothing"), []edit{
 			{pgFinish, "WHERE c.value ->> 'owner' = owner AND (c.value", "WHERE (c.value"},
 		}},
 		{"finish: an end does not lock the claim", in(finishTests, "TestRules"), []edit{

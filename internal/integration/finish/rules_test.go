@@ -1,6 +1,7 @@
 package finish_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +30,14 @@ type caser struct {
 	level  string
 	lease  locking.Lease
 	base   time.Time
+	ttl    time.Duration // of claims; 0: ttl
 	after  []string // the jobs that follow
 	text   string   // of the note
 }
 
 // claim claims the n-th tick of the job.
 func (c *caser) claim(n int, beside bool) (locking.Lease, error) {
-	req := locking.Request{Name: "job", Tick: c.base.Add(time.Duration(n) * time.Second), Beside: beside, TTL: ttl, Holder: "a"}
+	req := locking.Request{Name: "job", Tick: c.base.Add(time.Duration(n) * time.Second), Beside: beside, TTL: cmp.Or(c.ttl, ttl), Holder: "a"}
 	return c.cluster.Claims.TryAcquire(c.Context(), req)
 }
 
