@@ -31,8 +31,8 @@ type caser struct {
 	lease  locking.Lease
 	base   time.Time
 	ttl    time.Duration // of claims; 0: ttl
-	after  []string // the jobs that follow
-	text   string   // of the note
+	after  []string      // the jobs that follow
+	text   string        // of the note
 }
 
 // claim claims the n-th tick of the job.

@@ -62,6 +62,7 @@ func compareHistories(t *testing.T, few, many, long *past) {
 		if p == nil {
 			return nil
 		}
+		p.settle(t)
 		uses := map[string]use{}
 		for _, r := range p.requests() {
 			uses[r.name] = p.measure(t, r)
