@@ -100,13 +100,16 @@ func sumsOf(files []string) string {
 }
 
 // CutOff reports whether the file of c looks like that of before while it is being written: it is
-// the beginning of that one, or its last line does not end and that of the other did.
+// shorter and lacks the last entry of that one, or it is its beginning, or its last line does not
+// end and that of the other did.
 func (c *Config) CutOff(before *Config) bool {
 	if c.origin == nil || before.origin == nil {
 		return false
 	}
 	now, was := c.origin.text, before.origin.text
-	return len(now) < len(was) && bytes.HasPrefix(was, now) ||
+	last := before.origin.last()
+	_, _, found := find(c.origin.root, last)
+	return len(now) < len(was) && (found < len(last) || bytes.HasPrefix(was, now)) ||
 		bytes.HasSuffix(was, []byte("\n")) && !bytes.HasSuffix(now, []byte("\n"))
 }
 

@@ -132,6 +132,23 @@ func (o *origin) read(file string) (string, error) {
 	return string(text), err
 }
 
+// last is the path of what stands last in the file.
+func (o *origin) last() path {
+	var p path
+	for node := o.root; node != nil && len(node.Content) > 0; node = node.Content[len(node.Content)-1] {
+		step := strconv.Itoa(len(node.Content) - 1)
+		if node.Kind == yaml.MappingNode {
+			key := node.Content[len(node.Content)-2]
+			if isMerge(key) {
+				break
+			}
+			step = key.Value
+		}
+		p = p.with(step)
+	}
+	return p
+}
+
 // find walks from root along p as far as it exists. It returns the last node
 // reached with its key (nil for the root; for an item of a list, the item
 // itself) and how many steps it took.
