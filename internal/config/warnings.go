@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,7 +11,8 @@ import (
 )
 
 // Warnings lists what is allowed, but may not be what is meant: of jobs in the order
-// of their names, then of what is served. Unlike mistakes they keep nothing from starting.
+// of their names, then of what is served. Unlike mistakes they keep nothing from starting. Of
+// more than maxShown the last one counts the others.
 func (c *Config) Warnings() []Problem {
 	ps := &problems{origin: c.origin}
 	if len(c.Jobs) == 0 {
@@ -26,13 +28,27 @@ func (c *Config) Warnings() []Problem {
 		}
 	}
 	c.HTTP.warn(ps)
-	return append(ps.list, c.Unresolved()...)
+	c.warnUnresolved(ps)
+	return ps.shown()
+}
+
+// shown returns the first maxShown warnings, and the number of the others.
+func (ps *problems) shown() []Problem {
+	if more := len(ps.list) - maxShown; more > 0 {
+		return append(ps.list[:maxShown:maxShown], Problem{Msg: fmt.Sprintf("and %d more warnings", more)})
+	}
+	return ps.list
 }
 
 // Unresolved warns of references in webhooks and in params of jobs that cannot be resolved here:
 // a message would not be sent, and a run would fail.
 func (c *Config) Unresolved() []Problem {
 	ps := &problems{origin: c.origin}
+	c.warnUnresolved(ps)
+	return ps.shown()
+}
+
+func (c *Config) warnUnresolved(ps *problems) {
 	check := func(p path, text string) {
 		if _, err := Expand(text); err != nil {
 			ps.at(p, "warning: %v", err)
@@ -54,5 +70,4 @@ func (c *Config) Unresolved() []Problem {
 			return v, nil
 		})
 	}
-	return ps.list
 }

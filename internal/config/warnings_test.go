@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,26 @@ jobs:
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("no %s in %v", want, err)
+		}
+	}
+}
+
+// As of mistakes, twenty are shown and the others counted.
+func TestManyWarningsAreCounted(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	text := "redis: {nodes: [redis://127.0.0.1:7101]}\njobs:\n"
+	for i := range 100 {
+		text += fmt.Sprintf("  job%d: {func: exec, schedule: \"@daily\", overlap: allow, params: {command: [\"${env:QUORATE_TEST_MISSING}\"]}}\n", i)
+	}
+	rewrite(t, file, []byte(text))
+	cfg, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, list := range map[string][]Problem{"and 180 more warnings": cfg.Warnings(), "and 80 more warnings": cfg.Unresolved()} {
+		if len(list) != maxShown+1 || list[maxShown].String() != want {
+			t.Errorf("%d warnings; the last: %s", len(list), list[len(list)-1])
 		}
 	}
 }
