@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,10 @@ const stars = "***"
 // A Mask hides the secrets that it was made of. Nil hides nothing.
 type Mask struct{ secrets []string }
 
+// secretName matches names of values in the query of a URL that are secrets by themselves. Others,
+// such as sslmode, have values that are common words.
+var secretName = regexp.MustCompile(`(?i)key|token|secret|sig|passw|auth|cred`)
+
 // New returns a Mask for secrets: for each as a whole, for its lines, as URLs, JSON and
 // quoted text spell it and, of a URL, for its parts that may be secret. What has fewer bytes
 // than least is left out, since hiding every "a" would spoil the text and protect nothing.
@@ -29,6 +34,11 @@ func New(secrets []string, least int) *Mask {
 		if u, err := url.Parse(strings.TrimSpace(secret)); err == nil && u.Host != "" {
 			password, _ := u.User.Password()
 			parts = append(parts, u.Path, u.RequestURI(), u.RawQuery, password, u.User.String())
+			for name, values := range u.Query() {
+				if secretName.MatchString(name) {
+					parts = append(parts, values...)
+				}
+			}
 		}
 		for _, part := range parts {
 			part = strings.TrimSpace(part)

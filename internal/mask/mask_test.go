@@ -30,6 +30,7 @@ func TestText(t *testing.T) {
 		"in a path":       {[]string{"a b/c?"}, "/x/a%20b%2Fc%3F/y and /a%20b/c%3F", "/x/***/y and /***"},
 		"in a query":      {[]string{"a b&c"}, "?x=a+b%26c", "?x=***"},
 		"in a user":       {[]string{"p@ss:word"}, "redis://u:p%40ss%3Aword@h", "redis://u:***@h"},
+		"keys of a URL":   {[]string{"https://h/?api_key=abc%2Fdef&mode=production&sig=xyzuv"}, "bad key abc/def or signature xyzuv in production", "bad key *** or signature *** in production"},
 		"parts of a URL":  {[]string{"https://me:hunter2@hooks.example.com/T0/B1?key=xyz"}, "hooks.example.com/T0/B1?*** hunter2 key=xyz", "hooks.example.com***?*** *** ***"},
 	}
 	for name, tt := range tests {
