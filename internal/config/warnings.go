@@ -28,7 +28,7 @@ func (c *Config) Warnings() []Problem {
 		}
 	}
 	c.HTTP.warn(ps)
-	c.warnUnresolved(ps)
+	ps.warnUnresolved(c)
 	return ps.shown()
 }
 
@@ -44,11 +44,11 @@ func (ps *problems) shown() []Problem {
 // a message would not be sent, and a run would fail.
 func (c *Config) Unresolved() []Problem {
 	ps := &problems{origin: c.origin}
-	c.warnUnresolved(ps)
+	ps.warnUnresolved(c)
 	return ps.shown()
 }
 
-func (c *Config) warnUnresolved(ps *problems) {
+func (ps *problems) warnUnresolved(c *Config) {
 	check := func(p path, text string) {
 		if _, err := Expand(text); err != nil {
 			ps.at(p, "warning: %v", err)

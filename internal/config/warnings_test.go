@@ -93,11 +93,11 @@ jobs:
 func TestManyWarningsAreCounted(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	text := "redis: {nodes: [redis://127.0.0.1:7101]}\njobs:\n"
+	text := []byte("redis: {nodes: [redis://127.0.0.1:7101]}\njobs:\n")
 	for i := range 100 {
-		text += fmt.Sprintf("  job%d: {func: exec, schedule: \"@daily\", overlap: allow, params: {command: [\"${env:QUORATE_TEST_MISSING}\"]}}\n", i)
+		text = fmt.Appendf(text, "  job%d: {func: exec, schedule: \"@daily\", overlap: allow, params: {command: [\"${env:QUORATE_TEST_MISSING}\"]}}\n", i)
 	}
-	rewrite(t, file, []byte(text))
+	rewrite(t, file, text)
 	cfg, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
 	if err != nil {
 		t.Fatal(err)
