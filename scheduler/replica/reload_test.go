@@ -117,10 +117,10 @@ jobs:
 		if got := r.runs(4 * time.Second); got != "map[changes:2 comes:4 new:4 stays:4]" {
 			t.Errorf("runs in 4 s: %s", got)
 		}
-		r.said(1, `msg="job added" replica=a job=comes`)
-		r.said(1, `msg="job changed" replica=a job=changes settings="[schedule timeout]"`)
-		r.said(1, `msg="job removed" replica=a job=goes`)
-		r.said(1, `msg="job renamed" replica=a job=new formerly=old`)
+		r.said(1, `msg="job added" quorate.replica=a job=comes`)
+		r.said(1, `msg="job changed" quorate.replica=a job=changes settings="[schedule timeout]"`)
+		r.said(1, `msg="job removed" quorate.replica=a job=goes`)
+		r.said(1, `msg="job renamed" quorate.replica=a job=new formerly=old`)
 		r.said(0, "job=stays settings")
 	})
 }
@@ -191,8 +191,8 @@ func TestReloadThroughALink(t *testing.T) {
 		must(os.Symlink("..v2", filepath.Join(dir, "..next")))
 		must(os.Rename(filepath.Join(dir, "..next"), filepath.Join(dir, "..data")))
 		time.Sleep(10 * time.Second)
-		r.said(1, `msg="job added" replica=a job=b`)
-		r.said(1, `msg="job removed" replica=a job=a`)
+		r.said(1, `msg="job added" quorate.replica=a job=b`)
+		r.said(1, `msg="job removed" quorate.replica=a job=a`)
 	})
 }
 
@@ -227,7 +227,7 @@ func TestReloadWhenAsked(t *testing.T) {
 		r.Reload()
 		time.Sleep(time.Second)
 		r.said(1, "job added")
-		r.said(1, `msg="settings besides the jobs have changed; they count from the next start" replica=a settings="lock.ttl, log.level"`)
+		r.said(1, `msg="settings besides the jobs have changed; they count from the next start" quorate.replica=a settings="lock.ttl, log.level"`)
 		r.said(1, "the configuration was read again")
 		r.Reload()
 		time.Sleep(time.Second)
@@ -238,7 +238,7 @@ func TestReloadWhenAsked(t *testing.T) {
 		r.jobs(only + "log: {level: debug}\njobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
 		r.Reload()
 		time.Sleep(time.Second)
-		r.said(1, `next start" replica=a settings=log.level`)
+		r.said(1, `next start" quorate.replica=a settings=log.level`)
 		r.jobs(only + "jobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
 		r.Reload()
 		time.Sleep(time.Second)
@@ -346,10 +346,10 @@ func TestReloadCountsJobsOfTheFile(t *testing.T) {
 		r.said(1, "the new jobs may be half written")
 		r.jobs("jobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
 		time.Sleep(6 * time.Second)
-		r.said(1, `msg="job removed" replica=a job=a`)
+		r.said(1, `msg="job removed" quorate.replica=a job=a`)
 		r.jobs("jobs:\n")
 		time.Sleep(6*time.Second + secondLook)
-		r.said(1, `msg="job removed" replica=a job=b`)
+		r.said(1, `msg="job removed" quorate.replica=a job=b`)
 		r.said(0, "has no jobs")
 	})
 }
