@@ -11,7 +11,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
@@ -69,7 +68,7 @@ func (g guarded) token(t *testing.T, user string) context.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return metadata.AppendToOutgoingContext(t.Context(), rpctypes.TokenFieldNameGRPC, r.Token)
+	return token{text: r.Token}.in(t.Context())
 }
 
 // asRoot makes a change of the users.
