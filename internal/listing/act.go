@@ -32,7 +32,7 @@ type Act struct {
 // NewAct returns an act as a row.
 func NewAct(act acts.Act) Act {
 	row := Act{
-		ID: act.ID, At: *Stamp(act.At), Kind: act.Kind, Job: Optional(act.Job), Tag: Optional(act.Tag), All: act.All,
+		ID: act.ID, At: Text(Stamp(act.At)), Kind: act.Kind, Job: Optional(act.Job), Tag: Optional(act.Tag), All: act.All,
 		By: Optional(act.By), Reason: Optional(act.Reason), Run: Optional(act.Run), Parent: Optional(act.Parent),
 		Params: act.Params, From: Stamp(act.From), To: Stamp(act.To),
 		Result: Optional(act.Result), Closed: Stamp(act.Closed),

@@ -70,7 +70,7 @@ func noSuchRun(job, run string, attempt int) error {
 // isRun reports whether text is the ID or the tick of an entry. Empty text matches any.
 func isRun(e ledger.Entry, text string) bool {
 	_, id, _ := strings.Cut(e.ID(), "@")
-	return text == "" || strings.HasSuffix(text, "@"+id) || text == *Stamp(e.Tick)
+	return text == "" || strings.HasSuffix(text, "@"+id) || text == Text(Stamp(e.Tick))
 }
 
 // NewLog returns a log as a row.

@@ -78,7 +78,7 @@ func awaited(p locking.Poll) int {
 }
 
 func newBeat(b ledger.Beat) Beat {
-	row := Beat{At: *Stamp(b.At), Left: b.Left.Milliseconds(), Took: b.Took.Milliseconds(), Failed: b.Failed}
+	row := Beat{At: Text(Stamp(b.At)), Left: b.Left.Milliseconds(), Took: b.Took.Milliseconds(), Failed: b.Failed}
 	if n := awaited(locking.Poll{Answers: b.Answers}); n > 0 {
 		granted := 0
 		for _, a := range b.Answers {

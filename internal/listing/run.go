@@ -48,7 +48,7 @@ type Tick struct {
 // NewRun returns an entry of the ledger as a run.
 func NewRun(e ledger.Entry) Run {
 	row := Run{
-		Job: e.Job, Tick: *Stamp(e.Tick), Token: Optional(e.Token), Attempt: Optional(e.Attempt),
+		Job: e.Job, Tick: Text(Stamp(e.Tick)), Token: Optional(e.Token), Attempt: Optional(e.Attempt),
 		Tries: Optional(e.Tries), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
 		Outcome: e.Outcome, Reason: Optional(e.Reason.String()), Code: Optional(e.Reason.Code), Started: Stamp(e.Started),
 		Finished: Stamp(e.Finished), Error: Optional(e.Error), Hash: Optional(e.Hash),

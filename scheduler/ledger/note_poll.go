@@ -90,7 +90,7 @@ func newBeatNote(b Beat, from int64) beatNote {
 }
 
 func (n *beatsNote) beats(started time.Time) *Beats {
-	if n == nil {
+	if n == nil || len(n.Last) == 0 { // the second is a record of others
 		return nil
 	}
 	from := millis(started)

@@ -42,6 +42,14 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 	}
 }
 
+// A note of others may count extensions and have none.
+func TestNoteWithoutBeats(t *testing.T) {
+	t.Parallel()
+	if got, err := ledger.DecodeNote([]byte(`{"v":2,"beats":{"n":1,"f":1}}`)); err != nil || got.Beats != nil {
+		t.Errorf("decoded as %+v, %v", got.Beats, err)
+	}
+}
+
 // Extensions are kept to the millisecond, and so are no more of them than there is
 // room for.
 func TestNoteKeepsBeats(t *testing.T) {

@@ -2,7 +2,8 @@
 -- Arguments: none. Runs with the schema as search_path, which the function keeps.
 
 -- misfit returns what is wrong with a part of a JSON document, or NULL if it has the form: every
--- part that the form names is null or has its type and bounds. Others are not looked at.
+-- part that the form names is null or has its type and bounds. Others are not looked at, but their
+-- keys differ in more than upper and lower case: some readers take no notice of that.
 -- Arguments: the document; and its form, an object or an array of one element with forms of the
 -- parts, or a text: "text" and the most bytes, "integer" and the greatest absolute value, "natural"
 -- for one that is not negative, "boolean", or "same" for the form of the object around it.
@@ -19,6 +20,10 @@ BEGIN
     ELSIF json_typeof(form) <> 'string' THEN
         IF type <> json_typeof(form) THEN
             RETURN ': it is not an ' || json_typeof(form);
+        ELSIF type = 'object' AND EXISTS (
+            SELECT FROM json_object_keys(CASE type WHEN 'object' THEN document END) d WHERE octet_length(d) <> length(d)
+                OR EXISTS (SELECT FROM json_object_keys(CASE type WHEN 'object' THEN form END) f WHERE lower(f COLLATE "C") = lower(d COLLATE "C") AND f <> d)) THEN
+            RETURN ': a key is that of a known part in other letters, or is not ASCII';
         END IF;
         FOR part IN
             SELECT '.' || f.key AS key, d.value, CASE WHEN f.value #>> '{}' = 'same' THEN form ELSE f.value END AS form
