@@ -97,6 +97,9 @@ func (p published) add(pair []string) error {
 	if err := json.Unmarshal([]byte(text), j); err != nil {
 		return err
 	}
+	if j.Name == "" {
+		return errNameless
+	}
 	j.Age, j.Account = age, account
 	p.texts[text] = j
 	p.mergeVersion(j)

@@ -3,6 +3,7 @@ package redisledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,6 +92,9 @@ func (l *Ledger) Leave(ctx context.Context, self scheduler.Replica) error {
 	return err
 }
 
+// errNameless is the error of a record that does not say whose it is.
+var errNameless = errors.New("it has no name")
+
 // latest decodes the nodes' texts, each only once, and returns the newest of each name,
 // sorted by name.
 func latest[V any](u *unreadable.Log, replies []members.Reply, key func(V) (string, time.Time)) []V {
@@ -107,6 +111,10 @@ func latest[V any](u *unreadable.Log, replies []members.Reply, key func(V) (stri
 				continue
 			}
 			name, at := key(v)
+			if name == "" {
+				u.Skipped(fmt.Sprintf("replica %.200q", text), errNameless)
+				continue
+			}
 			have, ok := newest[name]
 			if _, old := key(have); !ok || at.After(old) {
 				newest[name] = v

@@ -50,8 +50,8 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 			}
 		}
 		now := time.Now().UnixMilli()
-		for key, text := range map[string]string{"jobs": fmt.Sprintf("%d|0,0,0,0|[]", now), "replicas": fmt.Sprintf("%d|[]", now)} {
-			if err := node.HSet(ctx, c.set.Key(key), "bad", text).Err(); err != nil {
+		for key, text := range map[string]string{"jobs": fmt.Sprintf("%d|0,0,0,0|", now), "replicas": fmt.Sprintf("%d|", now)} {
+			if err := node.HSet(ctx, c.set.Key(key), "bad", text+"[]", "null", text+"null", "empty", text+"{}").Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 			t.Errorf("replicas: %+v, %v", list, err)
 		}
 	}
-	if n, _ := c.Unreadable.Count(); n < 7 {
+	if n, _ := c.Unreadable.Count(); n < 11 {
 		t.Errorf("%d values were noted", n)
 	}
 }

@@ -3,6 +3,7 @@ package acts
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/quorate/quorate/internal/plainjson"
 )
@@ -33,6 +34,9 @@ func Decode(text []byte) (Act, error) {
 	}
 	if s.V > form {
 		return Act{}, fmt.Errorf("an act has version %d, this release reads up to %d: upgrade quorate", s.V, form)
+	}
+	if !slices.Contains(Kinds(), s.Kind) {
+		return Act{}, fmt.Errorf("an act of kind %.100q is unknown to this release: upgrade quorate", s.Kind)
 	}
 	return s.Act, nil
 }

@@ -95,7 +95,15 @@ func (a access) erase(ctx context.Context, doing string, keys ...store.Key) erro
 
 // decoded is what r holds, and the zero value if it cannot be read: then that is noted.
 func decoded[T any](a access, r store.Record) (T, bool) {
+	return decodedAs(a, r, func(T) store.Key { return r.Key })
+}
+
+// decodedAs is decoded for records that say which key they have.
+func decodedAs[T any](a access, r store.Record, key func(T) store.Key) (T, bool) {
 	v, err := records.Decode[T](r)
+	if err == nil && key(v) != r.Key {
+		err = fmt.Errorf("it is that of another record: %s", key(v))
+	}
 	if err != nil {
 		a.Unreadable.Skipped(r.Key.String(), err)
 		return *new(T), false

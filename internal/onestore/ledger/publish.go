@@ -103,7 +103,7 @@ func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	list, old := []scheduler.JobInfo{}, []store.Key(nil)
 	err := r.each(ctx, "listing the jobs", store.All(store.Jobs), func(some []store.Record, s store.Stamp) error {
 		for _, stored := range some {
-			v, ok := decoded[version](r.access, stored)
+			v, ok := decodedAs(r.access, stored, func(v version) store.Key { return versionKey(v.Job) })
 			if !ok {
 				continue
 			}
