@@ -87,7 +87,7 @@ func (r *Roster) replicas(ctx context.Context) (list, lost []scheduler.Replica, 
 func (r *Roster) live(stored []store.Record, now time.Time) (list, lost []scheduler.Replica, old []store.Key) {
 	var silent []beat
 	for _, record := range stored {
-		b, ok := decodedAs(r.access, record, func(b beat) store.Key { return replicaKey(b.Replica.ID) })
+		b, ok := decodedAs(r.access, record, func(b beat) store.Key { return replicaKey(b.Replica) })
 		if !ok {
 			continue
 		}
