@@ -196,6 +196,6 @@ func typed(err error) bool {
 	var why *locking.AcquireError
 	return errors.As(err, &why) && slices.Contains([]error{
 		locking.ErrTaken, locking.ErrUnclaimed, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched,
-		locking.ErrSplit, locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture, locking.ErrNodeAhead,
+		locking.ErrSplit, locking.ErrNoQuorum, locking.ErrRefused, locking.ErrTooSlow, locking.ErrFuture, locking.ErrNodeAhead,
 	}, why.Reason)
 }

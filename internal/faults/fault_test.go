@@ -15,6 +15,7 @@ type verdict string
 const (
 	works    verdict = "works"
 	noQuorum verdict = "no quorum" // locking.ErrNoQuorum, and nothing was granted, extended or finished
+	refused  verdict = "refused"   // locking.ErrRefused, and the same: the nodes have answered
 )
 
 // A fault is a way for a node to be of no use.
@@ -31,7 +32,10 @@ type fault struct {
 	three [3]verdict
 }
 
-var nothing = [3]verdict{noQuorum, noQuorum, noQuorum}
+var (
+	nothing    = [3]verdict{noQuorum, noQuorum, noQuorum}
+	allRefused = [3]verdict{refused, refused, refused}
+)
 
 // matrixFaults are the eleven rows of the matrix.
 func matrixFaults() []fault {
@@ -86,7 +90,7 @@ func matrixFaults() []fault {
 			mend: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) {
 				command(t, s, "REPLICAOF", "NO", "ONE")
 			},
-			three: nothing,
+			three: allRefused,
 		},
 		{
 			name: "OOM", what: "maxmemory is reached; leases that are held can be extended and released",
@@ -96,14 +100,14 @@ func matrixFaults() []fault {
 			mend: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) {
 				command(t, s, "CONFIG", "SET", "maxmemory", "0")
 			},
-			three: [3]verdict{noQuorum, works, works},
+			three: [3]verdict{refused, works, works},
 		},
 		{
 			name: "wrong password", what: "the password is changed while replicas run",
 			spoil: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { password(t, s, "changed") },
 			mend:  func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { password(t, s, "secret") },
 			opts:  []redistest.Option{redistest.ACL("quorate", "secret", members.ACLRules(members.DefaultNamespace))},
-			three: nothing,
+			three: allRefused,
 		},
 		{
 			name: "SCRIPT FLUSH", what: "the server has forgotten the scripts, and is sent them again",

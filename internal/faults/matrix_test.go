@@ -124,7 +124,7 @@ func runCell(t *testing.T, c cell, order []int) seen {
 		t.Errorf("%s, want %s: %v", got.verdict, c.want(), err)
 	}
 	for _, n := range faulty {
-		if got.verdict == noQuorum && !strings.Contains(err.Error(), nodeName(n)+": ") {
+		if got.verdict != works && !strings.Contains(err.Error(), nodeName(n)+": ") {
 			t.Errorf("the error does not say what is wrong with %s: %v", nodeName(n), err)
 		}
 		if times := a.down(n) - waited[n]; c.fault.asleep && times > 1 {
@@ -168,6 +168,8 @@ func operate(t *testing.T, c cell, r *replica, req locking.Request, lease *locki
 			continue
 		case errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, locking.ErrLeaseLost):
 			got.verdict = noQuorum
+		case errors.Is(err, locking.ErrRefused) && !errors.Is(err, locking.ErrLeaseLost):
+			got.verdict = refused
 		default:
 			got.verdict = verdict(err.Error())
 		}

@@ -61,7 +61,7 @@ type Sheet struct {
 	heading []bool // columns of the last heading
 }
 
-// mostWrapped bounds the last cell of a row on a terminal, in characters.
+// mostWrapped bounds the last cell of a row on a terminal that is not wider, in characters.
 const mostWrapped = 120
 
 // Write adds rows in so many terminal columns; 0: without limit. It writes a heading
@@ -71,7 +71,7 @@ func (l Table[R]) Write(w io.Writer, width int, s *Sheet) error {
 	for i, row := range l.Rows {
 		lines[i] = l.Cells(row)
 		if last := len(lines[i]) - 1; width > 0 { // a terminal wraps it; a pipe gets all of it
-			lines[i][last] = Clip(lines[i][last], mostWrapped)
+			lines[i][last] = Clip(lines[i][last], max(mostWrapped, width))
 		}
 	}
 	s.grow(lines)
