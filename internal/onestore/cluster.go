@@ -46,8 +46,10 @@ func Open(s store.Server, c claims.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: roster, Acts: requests,
-		Unreadable: c.Unreadable, Grace: c.Grace, heard: h}, nil
+	return &Cluster{
+		Server: s, Claims: locker, Ledger: entries, Roster: roster, Acts: requests,
+		Unreadable: c.Unreadable, Grace: c.Grace, heard: h,
+	}, nil
 }
 
 // Configured is Open with the times of a configuration. If it fails, it closes the server.

@@ -129,14 +129,6 @@ func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	return list, nil
 }
 
-func sorted[V any](m map[string]V) []V {
-	list := make([]V, 0, len(m))
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, m[key])
-	}
-	return list
-}
-
 // RenewSet implements [scheduler.JobSets].
 func (r *Roster) RenewSet(ctx context.Context, hash string) (bool, error) {
 	r.mu.Lock()
