@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestNewScheduleHasNoPast: replicas are restarted with another schedule. Earlier ticks
@@ -102,5 +103,61 @@ func (v versions) want(want string) {
 	}
 	if text := strings.ReplaceAll(strings.Join(got, ", "), "h0m", "h"); text != want {
 		v.t.Errorf("the ledger has\n%s\nwant\n%s", text, want)
+	}
+}
+
+// A roll-out is taken back before its versions have settled, by stops or by rolling restarts. What
+// only one version has is a tick only while that one was served last, whatever was published when.
+func TestQuickRollback(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		served  time.Duration // by the old version before the roll-out
+		overlap time.Duration // of two versions; negative: nobody serves in between
+		lived   time.Duration // by the version that was taken back
+		last    string        // its successor's interval
+		want    string        // ticks that did not run
+	}{
+		{"with a gap", 7 * time.Minute, -150 * time.Second, 260 * time.Second, "1m", "32m missed no_replica, 33m missed no_replica, 40m missed no_replica"},
+		{"rolling", 7 * time.Minute, 10 * time.Second, 260 * time.Second, "1m", ""},
+		{"the old one is published beside the new one", 9*time.Minute + 20*time.Second, 70 * time.Second, 140 * time.Second, "1m", ""},
+		{"the new one is published twice", 4 * time.Minute, 10 * time.Second, 6 * time.Minute, "1m", ""},
+		{"on to a third version", 9*time.Minute + 20*time.Second, 70 * time.Second, 140 * time.Second, "90s", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				v := versions{newCluster(t), scheduler.CatchUpNone}
+				time.Sleep(24*time.Minute + 15*time.Second)
+				stop := v.serve("old", "1m")
+				time.Sleep(tt.served)
+				shift := func(id, interval string) {
+					if tt.overlap < 0 {
+						stop()
+						time.Sleep(-tt.overlap)
+						stop = v.serve(id, interval)
+						return
+					}
+					next := v.serve(id, interval)
+					time.Sleep(tt.overlap)
+					stop()
+					stop = next
+				}
+				shift("new", "2m")
+				time.Sleep(tt.lived)
+				shift("back", tt.last)
+				time.Sleep(5 * time.Minute)
+				stop()
+				var lost []string
+				for _, e := range v.ticks("j") {
+					if e.Outcome != ledger.Succeeded {
+						lost = append(lost, strings.TrimSuffix(v.at(e.Tick).String(), "0s")+" "+string(e.Outcome)+" "+string(e.Reason.Code))
+					}
+				}
+				if got := strings.Join(lost, ", "); got != tt.want {
+					t.Errorf("did not run: %s; want %s", got, tt.want)
+				}
+			})
+		})
 	}
 }

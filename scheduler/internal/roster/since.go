@@ -27,9 +27,13 @@ func BeganToServe(j JobInfo, versions []JobInfo) time.Time {
 }
 
 // replaced reports whether another version was served after this one: versions in use are
-// published periodically.
+// published periodically. One that began later, and may have been in use when this one was last
+// published, has replaced it too.
 func (j JobInfo) replaced(versions []JobInfo) bool {
 	return slices.ContainsFunc(versions, func(v JobInfo) bool {
-		return v.Hash != j.Hash && v.Published.After(j.Published.Add(Settling))
+		if v.Hash == j.Hash {
+			return false
+		}
+		return v.Published.After(j.Published.Add(Settling)) || v.Since.After(j.Since) && v.Published.Add(PublishEvery).After(j.Published)
 	})
 }
