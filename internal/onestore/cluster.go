@@ -1,7 +1,6 @@
 package onestore
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -33,7 +32,7 @@ type Cluster struct {
 // Open returns the cluster that is kept on a server, without contacting it. Close it at the
 // end, which closes the server, too.
 func Open(s store.Server, c claims.Config) (*Cluster, error) {
-	c.Timeout = cmp.Or(c.Timeout, claims.DefaultTimeout)
+	c = c.WithDefaults() // the grace is that of ledger and declarations, too
 	h := &heard{Server: s, timeout: c.Timeout}
 	c.Unreadable = new(unreadable.Log)
 	entries, roster, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), acts.New(h)
