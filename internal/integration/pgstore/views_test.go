@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	onestore "github.com/quorate/quorate/internal/onestore/ledger"
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -59,6 +60,41 @@ func views(t *testing.T, w *world) {
 		}
 		if !slices.Equal(texts, want) {
 			t.Errorf("%s:\n%q, want\n%q", query, texts, want)
+		}
+	}
+}
+
+// A condition that tells what it sees is asked about the rows of a view only.
+func viewsAreBarriers(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	storeLedger(t, w.openIn(t, schema, w.urlAs("replica")))
+	w.exec(t, `CREATE FUNCTION public.tell(job text, place text) RETURNS bool LANGUAGE plpgsql IMMUTABLE COST 0.0001
+		AS 'BEGIN RAISE NOTICE ''% %'', job, place; RETURN true; END'`)
+	cfg, err := pgx.ParseConfig(w.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { told = append(told, n.Message) }
+	c, err := pgx.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.WithoutCancel(t.Context())) })
+	for _, view := range []string{"ledger", "runs", "ticks"} {
+		told = nil
+		rows, err := c.Query(t.Context(), `SELECT job || ' ' || place FROM `+pgx.Identifier{schema, view}.Sanitize()+` WHERE public.tell(job, place::text)`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil || len(listed) == 0 {
+			t.Fatalf("%s has %q, %v", view, listed, err)
+		}
+		slices.Sort(told)
+		slices.Sort(listed)
+		if !slices.Equal(told, listed) {
+			t.Errorf("%s tells of %q, and has %q", view, told, listed)
 		}
 	}
 }
