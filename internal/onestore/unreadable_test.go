@@ -158,4 +158,20 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	if lines := strings.Count(log.String(), "level=WARN"); lines != n || n < 17 {
 		t.Errorf("%d records are counted, %d lines logged:\n%s", n, lines, log)
 	}
+	_, stamp, err = db.Read(ctx, records.LifeKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := db.Memory.Commit(ctx, store.Txn{Life: stamp.Life, Put: []store.Write{{Key: records.LifeKey(), Value: json.RawMessage(`5`)}}}); err != nil || !o.Won {
+		t.Fatalf("Commit = %+v, %v", o, err)
+	}
+	if list, err := c.Ledger.Ticks(ctx, ledger.Query{Job: "good", Limit: 10}); err != nil || len(list) != 2 {
+		t.Errorf("ticks beside a life that cannot be read: %+v, %v", list, err)
+	}
+	if _, err := c.Claims.TryAcquire(ctx, locking.Request{Name: "good", Tick: at.Add(time.Second), Holder: "a"}); err == nil || !strings.Contains(err.Error(), "life") {
+		t.Errorf("a claim beside a life that cannot be read: %v", err)
+	}
+	if rows := c.Checks(ctx); rows[0].Verdict != "mend" || !strings.Contains(fmt.Sprint(rows[0].Findings), "cluster life") {
+		t.Errorf("the checks find %+v of a life that cannot be read", rows)
+	}
 }

@@ -37,17 +37,16 @@ func (l *Ledger) RemembersSince() (time.Time, bool) {
 }
 
 // remember stores since when the store remembers, by the local clock.
-func (l *Ledger) remember(record store.Record, s store.Stamp) error {
-	life, err := records.Decode[records.Life](record)
-	if err != nil {
-		return err
+func (l *Ledger) remember(record store.Record, s store.Stamp) {
+	life, ok := decoded[records.Life](l.access, record)
+	if !ok {
+		return // claims are refused, and the checks say why
 	}
 	var since time.Time // always
 	if life, _ = life.Now(s, l.grace); life.Since != 0 {
 		since = time.Now().Round(0).Add(time.UnixMilli(life.Since).Sub(s.At()))
 	}
 	l.memory.Store(&since)
-	return nil
 }
 
 var (

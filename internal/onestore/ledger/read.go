@@ -99,9 +99,7 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.remember(first(lists[len(ranges)]), stamp); err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
+	l.remember(first(lists[len(ranges)]), stamp)
 	pages := make([]page, len(spans))
 	for i, s := range spans {
 		pages[i] = l.page(s, [4][]store.Record(lists[4*i:]), records.AsOf(stamp, l.grace))
