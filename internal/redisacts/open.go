@@ -24,15 +24,21 @@ func (a *Acts) Open(ctx context.Context) (acts.Open, error) {
 		p = merge(a.set.Quorum(), a.sendMissing(ctx, views, lacking))
 	}
 	if n := p.vouching(); n < a.set.Quorum() {
-		return acts.Open{}, fmt.Errorf("%s: %w", doing, &graceError{n, a.set.Len()})
+		return acts.Open{}, fmt.Errorf("%s: %w", doing, &graceError{n, a.set.Len(), a.set.OneStore()})
 	}
 	return p.open(a.Unreadable), nil
 }
 
 // A graceError says how many of the nodes have a complete memory.
-type graceError struct{ complete, nodes int }
+type graceError struct {
+	complete, nodes int
+	oneStore        bool
+}
 
 func (e *graceError) Error() string {
+	if e.oneStore {
+		return "the store has no complete memory: it is new, or restarted less than a grace ago"
+	}
 	return fmt.Sprintf("%d of %d nodes have a complete memory; the others are new, or restarted less than a grace ago", e.complete, e.nodes)
 }
 

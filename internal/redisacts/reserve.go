@@ -135,7 +135,11 @@ func (a *Acts) take(ctx context.Context, doing string, act acts.Act, by string) 
 			ok++
 		}
 	}
-	if ok < a.set.Quorum() {
+	switch {
+	case ok >= a.set.Quorum():
+	case a.set.OneStore():
+		return acts.Act{}, fmt.Errorf("%s: %w in time; it may still be done: check quorate audit before you retry", doing, a.set.Silence())
+	default:
 		return acts.Act{}, fmt.Errorf("%s: %w: %d of %d nodes took it in time; it may still be done: check quorate audit before you retry",
 			doing, locking.ErrNoQuorum, ok, a.set.Len())
 	}

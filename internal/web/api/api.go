@@ -126,10 +126,11 @@ func (a *API) answer(ctx context.Context, rt route, r *http.Request, id identity
 
 // Explain converts an error to a problem for the client.
 func (a *API) Explain(r *http.Request, err error) *problem.Problem {
-	p := problem.Of(err)
+	one := a.cfg.Nodes.NodeKind() == listing.KindStore
+	p := problem.Of(err, one)
 	if p == nil && r.Context().Err() != nil {
 		err = errors.Join(context.Cause(r.Context()), err)
-		p = problem.Of(err)
+		p = problem.Of(err, one)
 	}
 	if p == nil {
 		a.cfg.Logger.Error("a request failed", "method", r.Method, "path", r.URL.Path, "why", err)

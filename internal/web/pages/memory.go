@@ -77,7 +77,7 @@ func lastKnown[T any](v *visit, key string, read func() (T, error)) (T, error) {
 		v.memory.keep(key, got, v.Now)
 		return got, nil
 	}
-	if p := problem.Of(err); p == nil || p.Status < http.StatusInternalServerError {
+	if p := problem.Of(err, v.OneStore()); p == nil || p.Status < http.StatusInternalServerError {
 		return got, err
 	}
 	kept, at, ok := v.memory.find(key)

@@ -26,7 +26,9 @@ type Problem struct {
 	Code   string `json:"code" jsonschema:"For programs; it never changes."`
 
 	Wait  time.Duration `json:"-"` // after which it makes sense to try again
-	Grace bool          `json:"-"` // the nodes answer, but do not vouch for acts yet
+	Grace bool          `json:"-"` // the store answers, but does not vouch for acts yet
+
+	heading string // of its page, if the status does not say it
 }
 
 // CodeReused means that the Idempotency-Key was used for another act.
@@ -62,8 +64,9 @@ func TooMany(detail string, wait time.Duration) *Problem {
 	return p
 }
 
-// Of returns the problem for an error of the cluster; nil for an internal error.
-func Of(err error) *Problem {
+// Of returns the problem for an error of the cluster, which has nodes or one store; nil for an internal
+// error.
+func Of(err error, oneStore bool) *Problem {
 	text := strings.Join(strings.Split(err.Error(), "\n"), "; ")
 	_, act := errors.AsType[*acts.Error](err)
 	_, invalid := errors.AsType[*listing.InvalidError](err)
@@ -81,13 +84,27 @@ func Of(err error) *Problem {
 	case errors.Is(err, locking.ErrNoQuorum):
 		p := New(http.StatusServiceUnavailable, "no_quorum", text)
 		p.Wait, p.Grace = 5*time.Second, errors.Is(err, acts.ErrGrace)
+		switch {
+		case p.Grace && oneStore:
+			p.heading = "The store is new or has restarted"
+		case p.Grace:
+			p.heading = "The nodes are new or have restarted"
+		case oneStore:
+			p.heading = "The store does not answer"
+		default:
+			p.heading = "No quorum of nodes answers"
+		}
 		return p
 	case errors.Is(err, locking.ErrSplit):
 		p := New(http.StatusServiceUnavailable, codeSplit, text)
-		p.Wait = time.Second
+		p.Wait, p.heading = time.Second, "Too many concurrent requests"
 		return p
 	case errors.Is(err, context.DeadlineExceeded):
-		return New(http.StatusGatewayTimeout, "timeout", "the nodes took too long to answer")
+		p := New(http.StatusGatewayTimeout, "timeout", "the nodes took too long to answer")
+		if p.heading = "The nodes answer too slowly"; oneStore {
+			p.Detail, p.heading = "the store took too long to answer", "The store answers too slowly"
+		}
+		return p
 	}
 	return nil
 }
@@ -97,11 +114,8 @@ func (p *Problem) Split() bool { return p.Code == codeSplit }
 
 // Heading is the heading of the problem's page.
 func (p *Problem) Heading() string {
-	if p.Split() {
-		return "Too many concurrent requests"
-	}
-	if p.Grace {
-		return "The nodes are new or have restarted"
+	if p.heading != "" {
+		return p.heading
 	}
 	switch p.Status {
 	case http.StatusBadRequest:
@@ -110,10 +124,6 @@ func (p *Problem) Heading() string {
 		return "Log in"
 	case http.StatusForbidden:
 		return "Your role does not allow this"
-	case http.StatusServiceUnavailable:
-		return "No quorum of nodes answers"
-	case http.StatusGatewayTimeout:
-		return "The nodes answer too slowly"
 	}
 	return p.Title
 }
