@@ -14,12 +14,17 @@ import (
 const ProblemSpan = 24 * time.Hour
 
 const (
-	// problemsAtOnce bounds the entries that one call of Problems.Read reads; the next call
-	// continues.
+	// problemsAtOnce bounds about the entries that a call of Problems.Read reads for what is
+	// new, and for what is older in the first call and in one every readAgainAfter.
 	problemsAtOnce = 5000
+	// problemsPerView bounds the older entries that each other call reads, less the first
+	// stretch of each job, which the listing of the latest entries has read. With many jobs
+	// leastPerView are read nevertheless.
+	problemsPerView = 1400
+	leastPerView    = 200
 	// mostInStretch bounds the stretch that is read of a job at once.
 	mostInStretch = 500
-	// readAgainAfter is when all is read again: replicas record some misses late.
+	// readAgainAfter is when reading all again begins: replicas record some misses late.
 	readAgainAfter = 5 * time.Minute
 )
 
@@ -77,6 +82,7 @@ func tooNew(e ledger.Entry) bool {
 // what is new. Its zero value is ready; it may be used by many goroutines.
 type Problems struct {
 	now, next atomic.Pointer[survey] // next replaces now once it is complete
+	large     atomic.Int64           // when a call last read problemsAtOnce older entries, in ms
 }
 
 // A survey is what was read of all jobs.
@@ -120,20 +126,27 @@ func (p *Problems) Read(ctx context.Context, r Reader, latest []ledger.Entry, fr
 			of[key] = append(of[key], e)
 		}
 	}
-	current := p.now.Load()
-	read, err := advance(ctx, r, d, current, of, from, now)
-	if err != nil {
-		return nil, err
+	most := max(leastPerView, problemsPerView-firstStretch*len(d.Keys))
+	large := p.large.Load()
+	if now.UnixMilli()-large > readAgainAfter.Milliseconds() && p.large.CompareAndSwap(large, now.UnixMilli()) {
+		most = problemsAtOnce
 	}
-	if read.whole && now.Sub(read.began) > readAgainAfter {
-		next, err := advance(ctx, r, d, p.next.Load(), of, from, now)
-		if err != nil {
-			return nil, err
+	current := p.now.Load()
+	read, err := advance(ctx, r, d, current, of, from, now, most)
+	if err == nil && current != nil && current.whole && now.Sub(read.began) > readAgainAfter {
+		var next *survey
+		if next, err = advance(ctx, r, d, p.next.Load(), of, from, now, most); err == nil {
+			if p.next.Store(next); next.whole {
+				read = next
+				p.next.Store(nil)
+			}
 		}
-		if p.next.Store(next); next.whole {
-			read = next
-			p.next.Store(nil)
+	}
+	if err != nil {
+		if most == problemsAtOnce {
+			p.large.Store(large)
 		}
+		return nil, err
 	}
 	p.now.Store(read)
 	list := make([]JobProblems, len(d.Keys))
@@ -149,11 +162,10 @@ type catchingUp struct {
 	was  known
 	now  known
 	down time.Time // entries before it are in was; zero: none are
-	size int
 }
 
-// advance continues a survey, which may be nil.
-func advance(ctx context.Context, r Reader, d Directory, last *survey, latest map[string][]ledger.Entry, from, now time.Time) (*survey, error) {
+// advance continues a survey, which may be nil. It reads at most so many older entries.
+func advance(ctx context.Context, r Reader, d Directory, last *survey, latest map[string][]ledger.Entry, from, now time.Time, most int) (*survey, error) {
 	read := &survey{began: now, jobs: map[string]known{}, whole: true}
 	if last == nil {
 		last = &survey{}
@@ -161,37 +173,40 @@ func advance(ctx context.Context, r Reader, d Directory, last *survey, latest ma
 		read.began = last.began
 	}
 	since := now.Add(-ProblemSpan)
-	var open []*catchingUp
-	var jobs []*catchingUp
+	var jobs, fresh []*catchingUp
 	for _, key := range d.Keys {
-		j := &catchingUp{key: key, size: firstStretch, now: known{settled: now.Add(-settlingTime), unread: from.Add(-time.Millisecond), broken: map[time.Time]time.Time{}}}
+		j := &catchingUp{key: key, now: known{settled: now.Add(-settlingTime), unread: from.Add(-time.Millisecond), broken: map[time.Time]time.Time{}}}
 		if was, ok := last.jobs[key]; ok {
 			j.was, j.down = was, earlier(was.settled, from)
 		}
 		j.add(latest[key], since, now)
 		j.join(since)
-		if jobs = append(jobs, j); !j.now.unread.IsZero() {
-			open = append(open, j)
+		if jobs = append(jobs, j); !j.down.IsZero() && !j.now.unread.IsZero() {
+			fresh = append(fresh, j)
 		}
 	}
-	for left := problemsAtOnce; len(open) > 0 && left > 0; {
-		ask := make([]ledger.Stretch, len(open))
-		for i, j := range open {
-			ask[i] = ledger.Stretch{Job: j.key, NotAfter: j.now.unread, Since: later(since, j.down), Limit: j.size}
-			j.size = min(mostInStretch, stretchFactor*j.size)
-		}
-		skimmed, err := r.Ledger.Skim(ctx, ask, true)
+	// What is new comes first: what was known of a job is lost if it does not join on.
+	for left, size := problemsAtOnce, firstStretch; len(fresh) > 0 && left > 0; size = min(mostInStretch, stretchFactor*size) {
+		n, err := skimMore(ctx, r, fresh, since, now, size)
 		if err != nil {
 			return nil, err
 		}
-		for i, s := range skimmed {
-			left -= len(s.Entries) + 1
-			j := open[i]
-			j.now.trimmed, j.now.unread = later(j.now.trimmed, s.Trimmed), s.Rest
-			j.add(s.Entries, since, now)
-			j.join(since)
+		left -= n
+		fresh = slices.DeleteFunc(fresh, func(j *catchingUp) bool { return j.down.IsZero() || j.now.unread.IsZero() })
+	}
+	// Then all other jobs get an equal share, those of which least is known first.
+	for left := most; 8*left > most; {
+		open := slices.DeleteFunc(slices.Clone(jobs), func(j *catchingUp) bool { return !j.down.IsZero() || j.now.unread.IsZero() })
+		if len(open) == 0 {
+			break
 		}
-		open = slices.DeleteFunc(open, func(j *catchingUp) bool { return j.now.unread.IsZero() })
+		slices.SortStableFunc(open, func(x, y *catchingUp) int { return y.now.unread.Compare(x.now.unread) })
+		size := min(mostInStretch, max(firstStretch, left/len(open)-1))
+		open = open[:min(len(open), max(1, left/(size+1)))]
+		if _, err := skimMore(ctx, r, open, since, now, size); err != nil {
+			return nil, err
+		}
+		left -= len(open) * (size + 1)
 	}
 	for _, j := range jobs {
 		j.now.forget(since)
@@ -199,6 +214,26 @@ func advance(ctx context.Context, r Reader, d Directory, last *survey, latest ma
 		read.whole = read.whole && j.now.unread.IsZero()
 	}
 	return read, nil
+}
+
+// skimMore reads one more stretch of each of the jobs, and returns what that cost.
+func skimMore(ctx context.Context, r Reader, jobs []*catchingUp, since, now time.Time, size int) (n int, err error) {
+	ask := make([]ledger.Stretch, len(jobs))
+	for i, j := range jobs {
+		ask[i] = ledger.Stretch{Job: j.key, NotAfter: j.now.unread, Since: later(since, j.down), Limit: size}
+	}
+	skimmed, err := r.Ledger.Skim(ctx, ask, true)
+	if err != nil {
+		return 0, err
+	}
+	for i, s := range skimmed {
+		n += len(s.Entries) + 1
+		j := jobs[i]
+		j.now.trimmed, j.now.unread = later(j.now.trimmed, s.Trimmed), s.Rest
+		j.add(s.Entries, since, now)
+		j.join(since)
+	}
+	return n, nil
 }
 
 // add takes entries in, newest first.

@@ -169,3 +169,51 @@ func TestProblemsAreBounded(t *testing.T) {
 		t.Errorf("%d further reads, %v", store.reads.Load()-before, err)
 	}
 }
+
+// A view reads a bounded number of entries however long the history is, apart from the
+// first one and one every few minutes. Each reads on, and what it says is so.
+func TestProblemsOfEachViewAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, each := range []int{30, 60} {
+		start := time.Now().Truncate(time.Second)
+		var entries, latest []ledger.Entry
+		for i := range each {
+			for n := range 300 {
+				entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", n), Tick: start.Add(-time.Duration(i) * time.Minute), Outcome: ledger.Missed})
+			}
+			if i == 1 {
+				latest = slices.Clone(entries)
+			}
+		}
+		r, store := cluster(t, entries)
+		p := new(listing.Problems)
+		lacking := 0
+		for view := range 100 {
+			now := start.Add(time.Duration(view/50) * 6 * time.Minute)
+			store.entries.Store(0)
+			list, err := p.Read(t.Context(), r, latest, start.Add(-time.Minute), now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := store.entries.Load(); view%50 > 0 && n > 220 || n > 5000 {
+				t.Errorf("view %d of %d entries of each job: %d entries were read", view, each, n)
+			}
+			lacking = 0
+			for _, one := range list {
+				if one.Unread {
+					lacking++
+				}
+				counted, known := one.Count[listing.ProblemMissed], each
+				if one.Unread {
+					known = int(start.Sub(one.Since)/time.Minute) + 1
+				}
+				if counted != known || counted < 2 {
+					t.Fatalf("view %d: %d misses of %s are counted, %d are known", view, counted, one.Job, known)
+				}
+			}
+		}
+		if lacking > 0 {
+			t.Errorf("of %d jobs not all is known after 100 views", lacking)
+		}
+	}
+}
