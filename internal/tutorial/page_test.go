@@ -61,7 +61,8 @@ func blocksIn(t *testing.T, page, text string) (list []block) {
 var varying = regexp.MustCompile(`vm:\d+|\d+(\.\d+)?(ms|µs|s)?|\b[abc]\b|\s+`)
 
 // outputPattern matches what a user sees if the commands work. Numbers, columns, and the names
-// of replicas and of the host may differ, and other lines may come in between.
+// of replicas and of the host may differ, and other lines may come in between. A … stands for what
+// was left out.
 func outputPattern(output string) *regexp.Regexp {
 	var lines []string
 	for line := range strings.Lines(output) {
@@ -75,7 +76,7 @@ func outputPattern(output string) *regexp.Regexp {
 			pattern.WriteString(regexp.QuoteMeta(line[end:at[0]]) + anyLike(line[at[0]:at[1]]))
 			end = at[1]
 		}
-		lines = append(lines, `[ \t]*`+pattern.String()+regexp.QuoteMeta(line[end:])+`[ \t]*\n`)
+		lines = append(lines, `[ \t]*`+strings.ReplaceAll(pattern.String()+regexp.QuoteMeta(line[end:]), "…", ".*")+`[ \t]*\n`)
 	}
 	return regexp.MustCompile(`(?m)^` + strings.Join(lines, `(?:.*\n)*?`))
 }

@@ -54,7 +54,7 @@ func TestDefaultsHoldForJobsInGo(t *testing.T) {
 		}
 		time.Sleep(1500 * time.Millisecond)
 		atMost(2 * time.Second)
-		r.write(r.head + "defaults: {timeout: 1s}\n")
+		r.write(r.head + "defaults: {timeout: 1s}\ngroups: {g: {max_running: 9}}\n")
 		time.Sleep(8 * time.Second)
 		atMost(time.Second)
 	})

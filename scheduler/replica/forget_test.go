@@ -101,7 +101,7 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 			t.Errorf("before a replica has looked the nodes keep %d keys: %s", kept("customer"), log.String())
 		}
 		time.Sleep(time.Hour)
-		const line = `msg="job forgotten: nobody has served it for scheduler.forget_after" replica=r job=customer last_served=1999-12-0`
+		const line = `msg="job forgotten: nobody has served it for scheduler.forget_after" quorate.replica=r job=customer last_served=1999-12-0`
 		if log.count(line) != 1 || kept("customer") != away {
 			t.Errorf("%d keys are kept, %d by the node that is away: %s", kept("customer"), away, log.String())
 		}
