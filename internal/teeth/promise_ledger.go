@@ -58,7 +58,7 @@ var outcomes = promise{
 			{engine + "oversleep.go", "e.rec.Decided(j.Job, t, job.MissedFor(why))", "_ = t"},
 		}},
 		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
-			{engine + "internal/record/recorder.go", "if d.notified = true; later {", "if d.notified = true; later && false {"},
+			{engine + "internal/record/recorder.go", "if d.notified = true; retry {", "if d.notified = true; retry && false {"},
 		}},
 		{"ledger: unrecorded ticks count as recorded", in(engine, "TestAccountWaitsForTheLedger"), []edit{
 			{engine + "internal/record/open.go", "a.Until[key] = open.since", "_ = open.since"},

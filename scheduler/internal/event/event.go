@@ -104,7 +104,8 @@ const (
 	Decided Kind = "decided"
 	// Recorded: the ledger has stored a tick that did not run, or, with Err, has not.
 	Recorded Kind = "recorded"
-	// Settled: this replica was the first to record a tick that nobody ran. Usually
+	// Settled: this replica was the first to record a tick that nobody ran, and whose window
+	// has closed for every replica. Usually
 	// one replica of the cluster sends it; each one does if the ledger cannot be read.
 	// Needs Config.NotifySettled.
 	Settled Kind = "settled"

@@ -5,6 +5,7 @@ package record
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,9 @@ import (
 
 const (
 	recordTimeout    = 5 * time.Second // one try of one entry
+	claimTime        = 5 * time.Second // a claim that was begun in the window of its tick may take
 	recordsAtOnce    = 256             // the driver sends those of a node together
+	settleEvery      = time.Second     // ticks whose windows have closed meanwhile
 	firstRecordRetry = 100 * time.Millisecond
 	lastRecordRetry  = time.Second
 	flushTimeout     = 2 * time.Second // for the rest at the end of Run
@@ -33,8 +36,9 @@ type decision struct {
 	ledger.Entry
 	key      string // the job's, in the ledger
 	history  ledger.History
-	notified bool // the observer was notified of the first failure
-	stored   bool // the ledger has it; whether somebody ran the tick is still to be read
+	until    time.Time // the end of the tick's window, in which another replica may run it
+	notified bool      // the observer was notified of the first failure
+	stored   bool      // the ledger has it; whether somebody ran the tick is still to be read
 }
 
 // Options are the parts and settings of a Recorder.
@@ -73,13 +77,13 @@ func (r *Recorder) Decided(j *job.Job, t job.Tick, v job.Verdict) {
 	entry := event.Named(t.Entry(j, r.Replica), j.Name)
 	entry.Outcome, entry.Reason = v.Outcome, v.Reason
 	r.Observer(event.Event{Kind: event.Decided, Entry: entry})
-	r.add(j, entry)
+	r.add(j, entry, t.Until)
 }
 
-// add queues a decision on j. Beyond the limit the oldest are dropped.
-func (r *Recorder) add(j *job.Job, e ledger.Entry) {
+// add queues a decision on j, whose window ends at until. Beyond the limit the oldest are dropped.
+func (r *Recorder) add(j *job.Job, e ledger.Entry, until time.Time) {
 	r.mu.Lock()
-	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History})
+	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until})
 	r.opened(j.StoredAs(), e)
 	over := max(0, len(r.queue)-r.Limit)
 	dropped := r.queue[:over:over]
@@ -100,20 +104,28 @@ func (r *Recorder) add(j *job.Job, e ledger.Entry) {
 // nodes stop answering.
 func (r *Recorder) Run(ctx context.Context) {
 	defer close(r.ended)
-	var left []decision // failed, oldest first
+	var left, stored []decision // failed, oldest first; and those to be settled when their time comes
 	for pause, size := firstRecordRetry, recordsAtOnce; ctx.Err() == nil; {
 		batch := r.pop(size)
 		if n := min(size-len(batch), len(left)); n > 0 {
 			batch, left = append(batch, left[:n]...), left[n:]
 		}
+		for i := 0; i < len(stored) && len(batch) < size; {
+			if d := stored[i]; r.mayRun(d) {
+				i++
+			} else {
+				batch, stored = append(batch, d), slices.Delete(stored, i, i+1)
+			}
+		}
 		if len(batch) == 0 {
-			if !r.wait(ctx) {
+			if !r.wait(ctx, stored) {
 				break
 			}
 			continue
 		}
-		unrecorded := r.deliver(ctx, batch)
-		left = append(left, unrecorded...)
+		unrecorded, fresh := r.deliver(ctx, batch)
+		left, stored = append(left, unrecorded...), append(stored, fresh...)
+		stored = stored[max(0, len(stored)-r.Limit):]
 		switch failed := len(unrecorded); {
 		case failed == 0:
 			pause, size = firstRecordRetry, min(size+1, recordsAtOnce)
@@ -148,10 +160,21 @@ func (r *Recorder) Flush() {
 	}
 }
 
-// wait waits until something was added. It returns false when nothing will be.
-func (r *Recorder) wait(ctx context.Context) bool {
+// mayRun reports whether another replica may still run the tick: in its window, or with a claim that
+// was begun in it.
+func (r *Recorder) mayRun(d decision) bool { return r.Now().Before(d.until.Add(claimTime)) }
+
+// wait waits until something was added, or while ticks are to be settled for a second. It returns
+// false when nothing will be added.
+func (r *Recorder) wait(ctx context.Context, stored []decision) bool {
+	var settle <-chan time.Time
+	if len(stored) > 0 {
+		settle = time.After(settleEvery)
+	}
 	select {
 	case <-r.more:
+		return true
+	case <-settle:
 		return true
 	case <-r.closing:
 		r.mu.Lock()
@@ -172,10 +195,10 @@ func (r *Recorder) pop(n int) []decision {
 	return list
 }
 
-// deliver records a batch and returns the decisions to be tried again. It notifies the
-// observer of the first failure and of the end of each.
-func (r *Recorder) deliver(ctx context.Context, batch []decision) []decision {
-	errs := make([]error, len(batch))
+// deliver records a batch and returns the decisions to be tried again, and those that are to be
+// settled later. It notifies the observer of the first failure and of the end of each.
+func (r *Recorder) deliver(ctx context.Context, batch []decision) (again, fresh []decision) {
+	errs, later := make([]error, len(batch)), make([]bool, len(batch))
 	var working sync.WaitGroup
 	for i, d := range batch {
 		working.Go(func() {
@@ -190,27 +213,32 @@ func (r *Recorder) deliver(ctx context.Context, batch []decision) []decision {
 					return
 				}
 			}
-			errs[i] = r.settle(ctx, d)
+			if later[i] = r.mayRun(d); !later[i] {
+				errs[i] = r.settle(ctx, d)
+			}
 		})
 	}
 	working.Wait()
-	var again []decision
 	for i, d := range batch {
+		if later[i] {
+			fresh = append(fresh, d)
+			continue
+		}
 		if d.stored {
 			if errs[i] != nil && roster.Passing(errs[i]) {
 				again = append(again, d)
 			}
 			continue
 		}
-		later := roster.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.Now().Sub(d.Tick) < aheadPatience
-		if errs[i] != nil && (!later || !d.notified) {
+		retry := roster.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.Now().Sub(d.Tick) < aheadPatience
+		if errs[i] != nil && (!retry || !d.notified) {
 			r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: errs[i]})
 		}
-		if d.notified = true; later {
+		if d.notified = true; retry {
 			again = append(again, d)
 		}
 	}
-	return again
+	return again, fresh
 }
 
 func (r *Recorder) record(ctx context.Context, d decision) (first bool, err error) {
@@ -226,7 +254,7 @@ func (r *Recorder) record(ctx context.Context, d decision) (first bool, err erro
 	return first, nil
 }
 
-// settle notifies the observer of a tick that nobody ran: this replica was the first to
+// settle notifies the observer of a tick that nobody ran and nobody can any more: this replica was the first to
 // record it, and the ledger has no run of it. The event has the ledger's entry, which may
 // be another replica's by now. Without an answer of the ledger nothing is known.
 func (r *Recorder) settle(ctx context.Context, d decision) error {

@@ -96,7 +96,7 @@ func TestRecorder(t *testing.T) {
 				go r.Run(ctx)
 				for i := range tt.add {
 					name := fmt.Sprintf("j%d", i)
-					r.add(&job.Job{Definition: job.Definition{Name: name}}, missed(name, noon, "x"))
+					r.add(&job.Job{Definition: job.Definition{Name: name}}, missed(name, noon, "x"), time.Time{})
 					synctest.Wait()
 				}
 				if tt.recovered > 0 {
@@ -131,7 +131,7 @@ func TestRecorderIsPatient(t *testing.T) {
 		r := New(Options{Ledger: ledger, Limit: 10, Observer: func(event.Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx)
-		r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon, "x"))
+		r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon, "x"), time.Time{})
 		time.Sleep(time.Minute)
 		cancel()
 		<-r.ended
@@ -152,7 +152,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 			r := New(Options{Ledger: ledger, Limit: 10, Now: time.Now, Observer: func(event.Event) {}})
 			ctx, cancel := context.WithCancel(t.Context())
 			go r.Run(ctx)
-			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", begun, "x"))
+			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", begun, "x"), time.Time{})
 			time.Sleep(10 * time.Minute)
 			cancel()
 			<-r.ended
@@ -211,9 +211,9 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 		go r.Run(ctx)
 		begun := time.Now()
 		const n = 2500
-		r.add(&job.Job{Definition: job.Definition{Name: "stuck"}}, missed("stuck", noon, "x"))
+		r.add(&job.Job{Definition: job.Definition{Name: "stuck"}}, missed("stuck", noon, "x"), time.Time{})
 		for i := range n {
-			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"))
+			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"), time.Time{})
 		}
 		time.Sleep(recordTimeout)
 		cancel()
@@ -228,4 +228,79 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 // missed is the entry of a tick that could not run.
 func missed(job string, at time.Time, reason string) ledger.Entry {
 	return ledger.Entry{Job: job, Tick: at, Outcome: ledger.Missed, Reason: ledger.TextReason(reason)}
+}
+
+// A shared ledger has the outcome of a tick once another replica has run it.
+type shared struct {
+	ledger.Store
+	mu  sync.Mutex
+	ran bool
+}
+
+func (l *shared) Record(context.Context, ledger.Entry) (first bool, err error) { return true, nil }
+
+func (l *shared) Ticks(_ context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := missed(q.Job, q.Since, "x")
+	if l.ran {
+		e.Outcome, e.Token = ledger.Succeeded, 1
+	}
+	return []ledger.Entry{e}, nil
+}
+
+// What one replica could not do is told only when no other one can do it any more, in the window of
+// the tick or with a claim that was begun in it.
+func TestToldAfterTheWindow(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		ran  time.Duration // another replica runs it then; 0: none does
+		late time.Duration // this one decides so long after the tick
+		told time.Duration // 0: never
+	}{
+		{"nobody runs it", 0, 2 * time.Second, 20*time.Second + claimTime},
+		{"another one does in its window", 19 * time.Second, 2 * time.Second, 0},
+		{"a claim that was begun in it", 22 * time.Second, 2 * time.Second, 0},
+		{"decided late, as after a sleep", 0, time.Minute, time.Minute},
+		{"decided late, and run", 3 * time.Second, time.Minute, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begun, store := time.Now(), new(shared)
+				var mu sync.Mutex
+				var told []time.Duration
+				r := New(Options{Ledger: store, Limit: 10, Settles: true, Now: time.Now, Observer: func(e event.Event) {
+					if e.Kind == event.Settled {
+						mu.Lock()
+						defer mu.Unlock()
+						told = append(told, time.Since(begun))
+					}
+				}})
+				ctx, cancel := context.WithCancel(t.Context())
+				go r.Run(ctx)
+				if tt.ran > 0 {
+					time.AfterFunc(tt.ran, func() {
+						store.mu.Lock()
+						defer store.mu.Unlock()
+						store.ran = true
+					})
+				}
+				time.Sleep(tt.late)
+				tick := job.Tick{At: begun, Nominal: begun, Start: begun, Until: begun.Add(20 * time.Second)}
+				r.Decided(&job.Job{Definition: job.Definition{Name: "j"}}, tick, job.MissedFor(ledger.CodeDrained))
+				time.Sleep(2 * time.Minute)
+				cancel()
+				<-r.ended
+				var want []time.Duration
+				if tt.told > 0 {
+					want = append(want, tt.told)
+				}
+				if !slices.Equal(told, want) {
+					t.Errorf("told after %v, want %v", told, want)
+				}
+			})
+		})
+	}
 }
