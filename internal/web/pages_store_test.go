@@ -88,7 +88,8 @@ func (l silentLedger) Skim(context.Context, []ledger.Stretch, bool) ([]ledger.Sk
 }
 
 func (l silentLedger) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, l.err }
-func (l silentLedger) Runs(context.Context, ledger.Query) ([]ledger.Entry, error)  { return nil, l.err }
+
+func (l silentLedger) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, l.err }
 
 type silentRoster struct {
 	scheduler.Roster

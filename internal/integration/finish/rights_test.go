@@ -88,7 +88,7 @@ func TestFormsOfAnEnd(t *testing.T) {
 		"times of a reason": {note(`"reason":{"c":"x","t":"y"}`), none},
 		"votes":             {note(`"votes":[1,2]`), none}, "rounds beyond a byte": {note(`"poll":{"n":"g","r":256}`), none},
 		"a list beyond 32 bits": {note(`"poll":{"n":"g","l":4294967296}`), none}, "beats as array": {note(`"beats":[]`), none},
-		"a beat": {note(`"beats":{"n":1,"least":` + beat + `,"last":[` + beat + `,{"t":"x"}]}`), none},
+		"a beat":        {note(`"beats":{"n":1,"least":` + beat + `,"last":[` + beat + `,{"t":"x"}]}`), none},
 		"other letters": {note(`"TICK":"abc"`), none}, "another outcome": {note(`"Outcome":"failed"`), none}, "of a later release in other letters": {note(`"V":9`), none},
 		"the Kelvin sign": {note("\"tic\u212a\":\"abc\""), none}, "an escaped long s": {note(`"rea\u017fon":5`), none}, "other letters within": {note(`"votes":{"for":"x"}`), none},
 		"nested": {note(`"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40)), none}, "deep": {note(`"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)), none},

@@ -84,8 +84,10 @@ func oddSettings(t *testing.T, w *world) {
 func refusedSettings(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	for i, setting := range []struct{ name, value string }{
-		{"default_transaction_isolation", "serializable"}, {"default_transaction_isolation", "repeatable read"},
-		{"default_transaction_read_only", "on"}, {"statement_timeout", "100ms"},
+		{"default_transaction_isolation", "serializable"},
+		{"default_transaction_isolation", "repeatable read"},
+		{"default_transaction_read_only", "on"},
+		{"statement_timeout", "100ms"},
 	} {
 		role := fmt.Sprintf("unsuited%d", i)
 		w.exec(t, fmt.Sprintf(`CREATE ROLE %[1]s SUPERUSER LOGIN PASSWORD 'hush'; ALTER ROLE %[1]s SET %[2]s = '%[3]s'`, role, setting.name, setting.value))
