@@ -105,13 +105,7 @@ func printMigrations(c *cobra.Command, a *cli, m migration) error {
 	return err
 }
 
-func storeInitCommand(a *cli) *cobra.Command {
-	var restored, recovery, ahead bool
-	var service string
-	c := &cobra.Command{
-		Use:   "init",
-		Short: "Declare the store new, so that it grants ticks at once",
-		Long: `Declare that the store, or the blank Redis nodes, never served this namespace. The
+const storeInitText = `Declare that the store, or the blank Redis nodes, never served this namespace. The
 store grants ticks at once instead of after postgres.failover_grace,
 etcd.restore_grace, zookeeper.restore_grace or redis.restart_grace. Run it before the
 first replica starts: a store with claims, or with nodes that a replica has written to,
@@ -132,7 +126,15 @@ formatted. It formats the blank nodes if a quorum answers. They abstain for one 
 
 --service NAME keeps the name of the service that the namespace belongs to, in place of
 another, and declares nothing. Replicas that name another service, or none, do not start;
-those that run continue until their next start.`,
+those that run continue until their next start.`
+
+func storeInitCommand(a *cli) *cobra.Command {
+	var restored, recovery, ahead bool
+	var service string
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Declare the store new, so that it grants ticks at once",
+		Long:  storeInitText,
 		Example: `  quorate store init --config prod.yaml
   quorate store init --service billing
   quorate store init --restored

@@ -82,8 +82,8 @@ func (h *heard) Check(ctx context.Context) (store.Checkup, error) {
 	return h.Server.Check(ctx)
 }
 
-// Still brings a look up to date if the store has answered lately, in the same life, and has
-// taken a write within three times as long, without a later one that failed.
+// Still brings a look up to date if the store has answered lately, in the same life. It must also
+// have taken a write within three times as long, and no later write may have failed.
 func (c *Cluster) Still(l Look, lately time.Duration) (Look, bool) {
 	last, wrote := c.heard.last.Load(), c.heard.wrote.Load()
 	if last == nil || time.Since(last.ended) > lately || last.stamp.Life != l.Life || wrote == nil || time.Since(*wrote) > 3*lately {

@@ -5,9 +5,9 @@
 //
 // Messages wait in a bounded queue, so no run waits for an endpoint. The sink posts one
 // at a time. Status 2xx accepts a message. After 408, 429, 5xx or no answer the sink
-// retries with growing pauses. Any other status, a reference that cannot be resolved, a URL
-// or header that cannot be used, too many tries or a full queue loses the message, which is
-// counted and logged. The first failure of several is logged at once. At the end of a drain
+// retries with growing pauses. Any other status loses the message,
+// and so does a reference that cannot be resolved, or a URL or header that cannot be used. Too
+// many tries or a full queue lose it, too. Each loss is counted and logged. The first failure of several is logged at once. At the end of a drain
 // the sink tries each waiting message once more, within Config.Flush.
 //
 // A message arrives at least once; repetitions have the same ID. If no replica runs a

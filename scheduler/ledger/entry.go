@@ -97,9 +97,9 @@ type Lease struct {
 	Poll  locking.Poll
 	// Beats are the extensions; nil if there were none.
 	Beats *Beats
-	// Interruptions counts, where a Store lists ticks, the earlier attempts of the tick
-	// whose replica did not keep the lease and did not hand the tick over, and
-	// InterruptedOn is the replica of the last of them.
+	// Interruptions counts the earlier attempts of the tick whose replica lost the lease
+	// without handing the tick over. InterruptedOn is the replica of the last of them.
+	// Only lists of ticks have them.
 	Interruptions int
 	InterruptedOn string
 }

@@ -249,8 +249,8 @@ func (l *shared) Ticks(_ context.Context, q ledger.Query) ([]ledger.Entry, error
 	return []ledger.Entry{e}, nil
 }
 
-// What one replica could not do is told only when no other one can do it any more, in the window of
-// the tick or with a claim that was begun in it.
+// A tick that one replica did not run is told once no other can run it any more: after the tick's
+// window, and after claims that began in it.
 func TestToldAfterTheWindow(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
