@@ -5,14 +5,15 @@
 //
 // Messages wait in a bounded queue, so no run waits for an endpoint. The sink posts one
 // at a time. Status 2xx accepts a message. After 408, 429, 5xx or no answer the sink
-// retries with growing pauses. Any other status loses the message,
-// and so does a reference that cannot be resolved, or a URL or header that cannot be used. Too
-// many tries or a full queue lose it, too. Each loss is counted and logged. The first failure of several is logged at once. At the end of a drain
-// the sink tries each waiting message once more, within Config.Flush.
+// retries with growing pauses. Any other status loses the message, and so
+// does a reference that cannot be resolved, or a URL or header that cannot be used. Too many
+// tries or a full queue lose it, too. Each loss is counted and logged. The first failure of
+// several is logged at once. At the end of a drain the sink tries each waiting message once
+// more, within Config.Flush.
 //
 // A message arrives at least once; repetitions have the same ID. If no replica runs a
-// tick, the replica whose record the ledger keeps posts the message. Without a quorum
-// every replica posts it at once, under the same ID. Nothing is posted of events while
+// tick, the replica whose record the ledger keeps posts the message, 5 s after the tick's
+// window. While the ledger cannot be read, that message waits. Nothing is posted of events while
 // no replica runs.
 //
 // # Secrets

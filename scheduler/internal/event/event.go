@@ -105,9 +105,8 @@ const (
 	// Recorded: the ledger has stored a tick that did not run, or, with Err, has not.
 	Recorded Kind = "recorded"
 	// Settled: this replica was the first to record a tick that nobody ran, and whose window
-	// has closed for every replica. Usually
-	// one replica of the cluster sends it; each one does if the ledger cannot be read.
-	// Needs Config.NotifySettled.
+	// has closed for every replica. One replica of the cluster sends it, once it has read
+	// the ledger. Needs Config.NotifySettled.
 	Settled Kind = "settled"
 )
 
