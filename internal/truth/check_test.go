@@ -135,20 +135,25 @@ func TestAllDrained(t *testing.T) {
 func TestDecisionOfTheKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		until, unstored, decided, won time.Time
-		honest                        bool
+		until, unstored, decided, won, again time.Time // again: unstored once more
+		honest                               bool
 	}{
-		"it died":                     {at(17), at(13), at(11), time.Time{}, true},
-		"it lives":                    {time.Time{}, at(13), at(11), time.Time{}, false},
-		"the store took its records":  {at(17), at(10.5), at(11), time.Time{}, false},
-		"it died undecided":           {at(17), at(16), time.Time{}, time.Time{}, true},
-		"it could have decided":       {at(17), at(13), time.Time{}, time.Time{}, false},
-		"the store had just answered": {at(17), at(13), at(11), at(16), true},
-		"the store answered for long": {at(97), at(90), at(11), at(30), false},
+		"it died":                     {at(17), at(13), at(11), time.Time{}, time.Time{}, true},
+		"it lives":                    {time.Time{}, at(13), at(11), time.Time{}, time.Time{}, false},
+		"the store took its records":  {at(17), at(10.5), at(11), time.Time{}, time.Time{}, false},
+		"it died undecided":           {at(17), at(16), time.Time{}, time.Time{}, time.Time{}, true},
+		"it could have decided":       {at(17), at(13), time.Time{}, time.Time{}, time.Time{}, false},
+		"the store had just answered": {at(17), at(13), at(11), at(16), time.Time{}, true},
+		"the store answered for long": {at(97), at(13), at(11), at(30), at(90), false},
+		"the store answered briefly":  {at(40), at(13), at(11), at(30), at(31), true},
+		"the store answers since":     {at(40), at(13), at(11), at(30), time.Time{}, false},
 	} {
 		reports := []truth.Report{{Tick: tick(9), What: truth.Unstored, At: c.unstored}}
 		if !c.won.IsZero() {
 			reports = append(reports, truth.Report{Tick: truth.Tick{Job: "other", At: c.won}, What: truth.Won, At: c.won, Token: 1})
+		}
+		if !c.again.IsZero() {
+			reports = append(reports, truth.Report{Tick: tick(9), What: truth.Unstored, At: c.again})
 		}
 		if !c.decided.IsZero() {
 			reports = append(reports, truth.Report{Tick: tick(10), What: truth.NoRun, At: c.decided, Outcome: ledger.Missed, Code: "no_quorum"})

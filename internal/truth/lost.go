@@ -13,29 +13,32 @@ func (c *checker) lostClaim(t Tick, token uint64) bool {
 	})
 }
 
-// caughtUp is how long after the store answers again a replica has recorded what it decided
-// meanwhile.
+// caughtUp is how long a store must answer until a replica has recorded what it decided while
+// the store was silent.
 const caughtUp = 5 * time.Second
 
 // tookAlong reports whether the replica ended with what it knew of the tick: the store was
-// silent after it decided on the tick, and did not answer until shortly before the end. It
+// silent after it decided on the tick, and never answered for long enough before the end. It
 // decides on none while it waits to repeat an earlier one; then after the tick's window closed.
 func (l Life) tookAlong(t Tick, window Span) bool {
 	since := window.To
 	if decided := l.about(t, NoRun); len(decided) > 0 {
 		since = decided[0].At
 	}
-	silent := false
+	silent, answered := false, time.Time{} // from when the store has answered
 	for _, s := range l.Reports {
 		switch {
 		case l.Until.IsZero() || s.At.Before(since):
 		case s.What == Unstored:
-			silent = true
-		case s.What == Won && s.At.Before(l.Until.Add(-caughtUp)):
-			return false
+			if !answered.IsZero() && s.At.Sub(answered) > caughtUp {
+				return false
+			}
+			silent, answered = true, time.Time{}
+		case s.What == Won && answered.IsZero():
+			answered = s.At
 		}
 	}
-	return silent
+	return silent && (answered.IsZero() || l.Until.Sub(answered) <= caughtUp)
 }
 
 // lost reports whether the commit before a report may be among those that were lost. A
