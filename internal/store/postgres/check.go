@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/quorate/quorate/internal/store"
@@ -18,9 +19,18 @@ const serverSettings = `SELECT s.version, s.number, s.fsync, s.pages, s.standbys
 		pg_catalog.current_setting('synchronous_standby_names')) AS s(version, number, fsync, pages, standbys)`
 
 // Name is the address of the server and its database.
-func (s *Store) Name() string {
+func (s *Store) Name() string { return s.servers()[0] + "/" + s.pool.Config().ConnConfig.Database }
+
+// servers are the addresses of the servers, as the URL has them.
+func (s *Store) servers() []string {
 	c := s.pool.Config().ConnConfig
-	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))) + "/" + c.Database
+	list := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
+	for _, other := range c.Fallbacks {
+		if at := net.JoinHostPort(other.Host, strconv.Itoa(int(other.Port))); !slices.Contains(list, at) {
+			list = append(list, at)
+		}
+	}
+	return list
 }
 
 // Check implements [store.Server].

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -73,10 +74,9 @@ func changedNothing(err error) bool {
 	return c == serializationFailure || c == deadlockDetected || pgconn.SafeToRetry(err)
 }
 
-// failure is the error of a call. No error of pgx has the password: it has the user, the
-// database and the host.
+// failure is the error of a call.
 func (s *Store) failure(ctx context.Context, call string, err error) error {
-	err = again.Ended(ctx, oneLine{err})
+	err = again.Ended(ctx, readable{err})
 	if why, advice := refusedLogin(err); why != "" {
 		return fmt.Errorf("postgres: %s: %w: %s: %w; %s", call, store.ErrLogin, why, err, advice)
 	}
@@ -175,28 +175,101 @@ func aboutRights(call string, err error) string {
 	return "the role lacks rights: the GRANT statements of `quorate store migrate --print --role` give them"
 }
 
-// oneLine is an error of pgx in one line. pgx says on a line each how it failed to connect to
-// each address, with and without TLS. What servers have answered says more than all else, and
-// any other failure more than that a server has no TLS.
-type oneLine struct{ error }
+// readable is an error of pgx for people, in one line. Of connections pgx tells the user and the
+// database, and on a line each how it failed to connect to each address, with and without TLS.
+type readable struct{ error }
 
-func (e oneLine) Error() string {
-	lines := strings.FieldsFunc(e.error.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
-	first, tries := lines[0], slices.Compact(lines[1:])
-	said := answers(e.error)
-	telling := slices.DeleteFunc(slices.Clone(tries), func(line string) bool {
-		if len(said) == 0 {
-			return strings.Contains(line, withoutTLS)
-		}
-		return !slices.ContainsFunc(said, func(answer *pgconn.PgError) bool { return strings.Contains(line, answer.Error()) })
-	})
-	if len(telling) > 0 {
-		tries = telling
+func (e readable) Error() string {
+	text := e.error.Error()
+	if failed, ok := errors.AsType[*pgconn.ConnectError](e.error); ok {
+		text = strings.Replace(text, failed.Error(), aboutTries(triesIn(failed.Unwrap())), 1)
 	}
-	return strings.TrimSuffix(first+" "+strings.Join(tries, "; "), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' }), " ")
 }
 
-func (e oneLine) Unwrap() error { return e.error }
+func (e readable) Unwrap() error { return e.error }
+
+// triesIn are the errors of the tries to connect.
+func triesIn(err error) (list []error) {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if several, ok := inner.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked
+			for _, part := range several.Unwrap() {
+				list = append(list, triesIn(part)...)
+			}
+			return list
+		}
+	}
+	return []error{err}
+}
+
+// aboutTries says of each server why it cannot be used. What it has answered says more than all
+// else, and any other failure more than that it has no TLS.
+func aboutTries(tries []error) string {
+	var servers []string
+	causes, weights := map[string][]string{}, map[string]int{}
+	for _, err := range tries {
+		server, cause := aboutTry(err)
+		weight := 1
+		switch {
+		case answered(err):
+			weight = 2
+		case strings.Contains(cause, withoutTLS):
+			weight = 0
+		}
+		if !slices.Contains(servers, server) {
+			servers = append(servers, server)
+		}
+		if weight > weights[server] {
+			causes[server], weights[server] = nil, weight
+		}
+		if weight == weights[server] && !slices.Contains(causes[server], cause) {
+			causes[server] = append(causes[server], cause)
+		}
+	}
+	var all []string
+	for _, server := range servers {
+		all = append(all, strings.TrimPrefix(server+": ", ": ")+strings.Join(causes[server], ", "))
+	}
+	return strings.Join(all, "; ")
+}
+
+// aboutTry is the server of one try, as the URL names it, and why it failed. pgx says
+// "10.0.0.1:5432 (db.example): dial error: …".
+func aboutTry(err error) (server, cause string) {
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
+		return unknown.Name, unknown.Err
+	}
+	cause = err.Error()
+	address, rest, _ := strings.Cut(cause, " (")
+	if host, why, ok := strings.Cut(rest, "): "); ok {
+		server, cause = address, why
+		if _, port, err := net.SplitHostPort(address); err == nil { // no socket
+			server = net.JoinHostPort(host, port)
+		}
+	}
+	if answers := answers(err); len(answers) > 0 {
+		return server, answers[0].Error()
+	}
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, end) {
+			return server, end.Error()
+		}
+	}
+	if broken, ok := errors.AsType[*net.OpError](err); ok && broken.Op != "remote error" {
+		last := broken.Err
+		for inner := last; inner != nil; inner = errors.Unwrap(inner) {
+			last = inner
+		}
+		return server, last.Error()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return server, "the connection was closed"
+	}
+	for _, step := range []string{"dial error: ", "tls error: ", "ValidateConnect failed: "} {
+		cause = strings.TrimPrefix(cause, step)
+	}
+	return server, cause
+}
 
 // passing reports whether the class of a code is of troubles that pass: of connections,
 // transactions, resources, locks, operators, and the system.

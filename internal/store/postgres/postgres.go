@@ -144,6 +144,8 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 	if stat := s.pool.Stat(); errors.Is(err, ctx.Err()) && stat.AcquiredConns() == stat.MaxConns() {
 		err = fmt.Errorf("%w, %d of %d: raise pool_max_conns in the URL, or MaxConns of the pool (%w)", errAllInUse, stat.AcquiredConns(), stat.MaxConns(), err)
+	} else if errors.Is(err, ctx.Err()) { // pgx goes on in the background
+		err = fmt.Errorf("%s: %w", strings.Join(s.servers(), ", "), err)
 	}
 	return nil, notSent{err}
 }
