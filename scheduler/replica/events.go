@@ -122,13 +122,21 @@ func (e events) reason(en ledger.Entry) string {
 	return en.Reason.String()
 }
 
+// extended tells once each that extensions of a lease begin to fail, and that one has succeeded again.
 func (e events) extended(ev scheduler.Event) {
 	attrs := []any{"job", ev.Entry.Job, "tick", claimed(ev.Entry), "token", ev.Entry.Token, "deadline", ev.Deadline}
-	if ev.Err != nil {
+	last := ev.Entry.Beats.Last // the one of this event, too
+	failedBefore := len(last) > 1 && last[len(last)-2].Failed
+	switch {
+	case ev.Err != nil && failedBefore:
+		e.log.Debug("lease not extended", append(attrs, "error", oneLine(ev.Err))...)
+	case ev.Err != nil:
 		e.log.Warn("lease not extended", append(attrs, "error", oneLine(ev.Err))...)
-		return
+	case failedBefore:
+		e.log.Info("lease extended again", attrs...)
+	default:
+		e.log.Debug("lease extended", attrs...)
 	}
-	e.log.Debug("lease extended", attrs...)
 }
 
 func (e events) chained(ev scheduler.Event) {

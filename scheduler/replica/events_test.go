@@ -2,9 +2,11 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +49,81 @@ func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 	}
 	if strings.Count(text, `msg="not run here"`) != 3 || !strings.Contains(text, "the store did not answer") {
 		t.Errorf("the log lacks what this replica did not do:\n%s", text)
+	}
+}
+
+// An outage is one warning in the log of a run, however many tries to extend its lease fail, and one line
+// when it is over, or the lease is lost. Observers hear of each try.
+func TestLeaseThatIsNotExtendedIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]error{"silent": errors.New("no answer"), "refusing": storetest.Refusal("it is full")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var down atomic.Bool
+				m := &storetest.Memory{Fault: func(context.Context, storetest.Call) error {
+					if down.Load() {
+						return fault
+					}
+					return nil
+				}}
+				if err := claims.DeclareNew(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				var log syncBuffer
+				var failed atomic.Int64
+				r, err := New(Config{
+					ID: "a", Store: inMemory{m}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+					Observer: func(e scheduler.Event) {
+						if e.Kind == scheduler.EventExtended && e.Err != nil {
+							failed.Add(1)
+						}
+					},
+					Jobs: []Job{{Name: "j", Schedule: "@every 1m", Func: func(ctx context.Context, _ jobs.Run) error {
+						<-ctx.Done()
+						return ctx.Err()
+					}}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop := start(t.Context(), r)
+				expect := func(notExtended, again, lost int) {
+					t.Helper()
+					text := log.String()
+					for line, want := range map[string]int{
+						`level=WARN msg="lease not extended"`:   notExtended,
+						`level=INFO msg="lease extended again"`: again,
+						`level=WARN msg="lease lost: the run`:   lost,
+					} {
+						if n := strings.Count(text, line); n != want {
+							t.Errorf("the log has %d times %s, want %d:\n%s", n, line, want, text)
+						}
+					}
+					if debug := strings.Count(text, `level=DEBUG msg="lease not extended"`); debug+notExtended != int(failed.Load()) {
+						t.Errorf("%d extensions failed, and the log has %d:\n%s", failed.Load(), debug+notExtended, text)
+					}
+				}
+				time.Sleep(67 * time.Second) // the run began at 60, and extends its lease of 15 s each 5 s
+				expect(0, 0, 0)
+				down.Store(true)
+				time.Sleep(7 * time.Second)
+				if failed.Load() < 3 {
+					t.Errorf("only %d extensions failed", failed.Load())
+				}
+				expect(1, 0, 0)
+				down.Store(false)
+				time.Sleep(10 * time.Second)
+				expect(1, 1, 0)
+				down.Store(true)
+				time.Sleep(30 * time.Second)
+				expect(2, 1, 1)
+				down.Store(false)
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }
 

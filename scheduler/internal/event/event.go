@@ -73,7 +73,7 @@ const (
 	// Late: the run starts later than Job.LateAfter allows. Sets By.
 	Late Kind = "late"
 	// Extended: the lease of the run was extended, or not. Sets Deadline, Left,
-	// Took and Err.
+	// Took and Err. The last of Entry.Beats is this one.
 	Extended Kind = "extended"
 	// Retried: a call of the function failed, and it is called again under the same
 	// claim. Sets Try, the call that failed, Err, its error, and In. The run's Logger has
