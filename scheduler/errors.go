@@ -10,7 +10,8 @@ import (
 
 var (
 	// ErrDropped is the Err of an EventRecorded whose tick never reached the ledger: too
-	// many waited for a quorum, or the replica stopped first.
+	// many waited for a quorum, or the replica stopped first. It is that of an EventSettled
+	// whose tick waited too long among too many to be looked at again.
 	ErrDropped = event.ErrDropped
 
 	// ErrHalfWritten is the Err of an EventUpdateFailed whose new jobs lack most of the old

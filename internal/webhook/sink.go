@@ -65,7 +65,9 @@ func (s *Sink) Observe(ev scheduler.Event) {
 			s.notify(e, event)
 		}
 	case scheduler.EventSettled:
-		s.notify(e, notRun(e)) // the ledger has no run of it
+		if ev.Err == nil {
+			s.notify(e, notRun(e)) // the ledger has no run of it
+		}
 	}
 }
 

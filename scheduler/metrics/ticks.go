@@ -94,7 +94,10 @@ func (m *Metrics) observeTick(e scheduler.Event) {
 	case scheduler.EventFinished:
 		m.finished(en, e.Err)
 	case scheduler.EventSettled:
-		m.account(en)
+		if e.Err == nil {
+			m.account(en)
+		}
+		t.failed(failOutcome, e.Err)
 	case scheduler.EventRecorded:
 		t.failed(failOutcome, e.Err)
 	case scheduler.EventNotArchived:

@@ -23,9 +23,10 @@ type events struct {
 
 // unrecorded is an outage of the ledger, for ticks that did not run.
 type unrecorded struct {
-	mu    sync.Mutex
-	ticks int // that could not be recorded so far; 0: there is no outage
-	since time.Time
+	mu      sync.Mutex
+	ticks   int // that could not be recorded so far; 0: there is no outage
+	dropped int // that nobody will record, or look at again
+	since   time.Time
 }
 
 // observe logs what the scheduler does: what concerns somebody as info, what
@@ -46,11 +47,7 @@ func (e events) observe(ev scheduler.Event) {
 		// Another replica may run it: what this one knows concerns nobody yet.
 		e.log.Info("not run here", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
 	case scheduler.EventSettled:
-		write := e.log.Info
-		if en.Outcome == ledger.Missed {
-			write = e.log.Warn
-		}
-		write("tick "+string(en.Outcome), "job", en.Job, "tick", jobs.FormatTick(en.Tick), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
+		e.settled(en, ev.Err)
 	case scheduler.EventExtended:
 		e.extended(ev)
 	case scheduler.EventLate:
@@ -86,6 +83,30 @@ func (e events) observe(ev scheduler.Event) {
 	}
 }
 
+// settled says that nobody ran a tick.
+func (e events) settled(en ledger.Entry, err error) {
+	attrs := []any{"job", en.Job, "tick", jobs.FormatTick(en.Tick), "reason", e.reason(en), "reason_code", string(en.Reason.Code)}
+	switch {
+	case err != nil:
+		e.log.Info("it is not known whether another replica ran the tick", attrs...)
+		e.ledger.mu.Lock()
+		defer e.ledger.mu.Unlock()
+		e.dropped()
+	case en.Outcome == ledger.Missed:
+		e.log.Warn("tick missed", attrs...)
+	default:
+		e.log.Info("tick "+string(en.Outcome), attrs...)
+	}
+}
+
+// dropped says, once for each outage of the ledger, that there are ticks for which it was too long.
+// The caller holds the lock.
+func (e events) dropped() {
+	if e.ledger.dropped++; e.ledger.dropped == 1 {
+		e.log.Warn("ticks that did not run are given up, and not recorded: too many wait for the ledger, or this replica stops")
+	}
+}
+
 // recorded says which ticks the ledger does not have yet, and once each when an outage of it begins
 // and ends.
 func (e events) recorded(en ledger.Entry, err error) {
@@ -97,18 +118,19 @@ func (e events) recorded(en ledger.Entry, err error) {
 	defer o.mu.Unlock()
 	switch {
 	case errors.Is(err, scheduler.ErrDropped): // listings compute it
+		e.dropped()
 	case err != nil:
 		if o.ticks++; o.ticks > 1 {
 			return
 		}
-		o.since = time.Now()
+		o.since, o.dropped = time.Now(), 0
 		args := []any{}
 		if !errors.Is(err, locking.ErrNoQuorum) { // that the store is silent is said elsewhere, with the cause
 			args = append(args, "error", oneLine(err))
 		}
 		e.log.Warn("the ledger cannot be written: it gets the ticks that did not run later", args...)
 	case o.ticks > 0:
-		e.log.Info("the ledger is written again", "after", time.Since(o.since).Round(time.Millisecond), "ticks", o.ticks)
+		e.log.Info("the ledger is written again", "after", time.Since(o.since).Round(time.Millisecond), "ticks", o.ticks, "dropped", o.dropped)
 		o.ticks = 0
 	}
 }

@@ -50,6 +50,14 @@ func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 	if strings.Count(text, `msg="not run here"`) != 3 || !strings.Contains(text, "the store did not answer") {
 		t.Errorf("the log lacks what this replica did not do:\n%s", text)
 	}
+	for range 3 { // too many wait
+		e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en, Err: scheduler.ErrDropped})
+		e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en, Err: scheduler.ErrDropped})
+	}
+	text = log.String()
+	if warnings() != 3 || strings.Count(text, "are given up") != 1 || strings.Count(text, "it is not known whether another replica ran the tick") != 3 {
+		t.Errorf("the log of ticks that are given up:\n%s", text)
+	}
 }
 
 // An outage is one warning in the log of a run, however many tries to extend its lease fail, and one line

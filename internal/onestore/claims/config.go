@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/unreadable"
 	"github.com/quorate/quorate/locking"
 )
@@ -94,6 +95,11 @@ func (c Config) checkTTL(ttl time.Duration) error {
 // validity is the length of a lease by its holder's clock.
 func (c Config) validity(ttl time.Duration) time.Duration {
 	return ttl - time.Duration(float64(ttl)*c.DriftFactor) - minDrift
+}
+
+// longer is the pause after one of d, before what has failed or lost is tried again: none at first.
+func (c Config) longer(d time.Duration) time.Duration {
+	return min(2*d+c.Timeout/8, again.LongestPause)
 }
 
 // check reports mistakes in a request, which no retry can fix.

@@ -1,10 +1,12 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -15,7 +17,7 @@ import (
 
 // Release implements locking.Lease: rule N5, repeated until the store acknowledges it, the
 // deadline has passed, or ctx has ended. A store that refuses may accept it later, unless the
-// note is too large. Once the store has decided, later calls return the same. If the deadline
+// note is too large, and a commit that has lost may win. Once the store has decided, later calls return the same. If the deadline
 // passed first, the error matches ErrLeaseLost, and ErrNoQuorum or ErrRefused.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	err := l.finish(ctx, note, false)
@@ -42,7 +44,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	if l.ended {
 		return l.result
 	}
-	for wait := l.t.l.cfg.Timeout / 4; ; wait = min(2*wait, again.LongestPause) {
+	for wait := time.Duration(0); ; wait = l.t.l.cfg.longer(wait) {
 		code, err := l.finishOnce(ctx, note, handover)
 		switch {
 		case errors.Is(err, store.ErrTooLarge):
@@ -56,8 +58,8 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 			return l.endedWith(locking.ErrLeaseLost)
 		case err != nil && l.isOver():
 			return l.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, err))
-		case err != nil && !again.After(ctx, again.Before(l.Deadline(), wait)):
-			return again.Ended(ctx, l.failed("releasing", err))
+		case !again.After(ctx, again.Before(l.Deadline(), wait)):
+			return again.Ended(ctx, l.failed("releasing", cmp.Or(err, store.ErrUnavailable)))
 		}
 	}
 }

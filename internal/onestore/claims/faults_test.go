@@ -402,6 +402,45 @@ func TestEndAgainstClaim(t *testing.T) {
 	})
 }
 
+// A commit that has lost is repeated after a pause, as one that has failed: a store whose records others
+// change all the time is not asked as fast as it answers.
+func TestLostCommitsArePaced(t *testing.T) {
+	t.Parallel()
+	ends := map[string]func(locking.Lease, context.Context) error{
+		"release":  func(l locking.Lease, ctx context.Context) error { return l.Release(ctx, nil) },
+		"handover": func(l locking.Lease, ctx context.Context) error { return l.HandOver(ctx, nil) },
+		"void":     locking.Lease.Void,
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				lease := w.acquire(again(w.tick(1)))
+				begun, lost := time.Now(), 0
+				w.faults(func(c storetest.Call) error {
+					if lost < 1000 && c.Method == "Commit" && !c.Answered && time.Since(begun) < ttl/2 {
+						lost++
+						other := context.WithValue(w.Context(), late{}, true)
+						list, stamp, err := w.m.Read(other, records.ClaimsKey(lease.Claim().Name))
+						if err != nil {
+							return err
+						}
+						_, err = w.m.Commit(other, store.Txn{Life: stamp.Life, Put: []store.Write{{Key: list[0].Key, Value: list[0].Value}}})
+						return err
+					}
+					return nil
+				})
+				if err := end(lease, w.Context()); err != nil {
+					w.Errorf("after others had changed the record for %v: %v", ttl/2, err)
+				}
+				if took := time.Since(begun); lost < 3 || lost > 100 || took < ttl/2 {
+					w.Errorf("%d commits were lost in %v", lost, took)
+				}
+			})
+		})
+	}
+}
+
 // A run whose lease an operator took, or that outlived it, has not ended in time, also if its
 // end is decided without reading.
 func TestEndWithoutLease(t *testing.T) {

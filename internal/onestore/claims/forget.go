@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -127,13 +128,16 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 
 // remove deletes records of a name, in one transaction.
 func (l *Locker) remove(ctx context.Context, name string, keys []store.Key) error {
-	for {
+	for wait := time.Duration(0); ; wait = l.cfg.longer(wait) {
 		v, err := l.read(ctx, name)
 		if err != nil {
 			return err
 		}
 		if o, _, err := l.commit(ctx, v, store.Txn{Delete: keys}); err != nil || o.Won {
 			return err
+		}
+		if !again.After(ctx, wait) {
+			return again.Ended(ctx, store.ErrUnavailable)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // ended, with the note that was stored. It tries until ctx ends: then the error matches
 // locking.ErrNoQuorum, or locking.ErrRefused.
 func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
-	for wait := time.Duration(0); ; wait = min(2*wait+l.t.l.cfg.Timeout/8, again.LongestPause) {
+	for wait := time.Duration(0); ; wait = l.t.l.cfg.longer(wait) {
 		v, known, err := l.settleOnce(ctx)
 		switch {
 		case known:

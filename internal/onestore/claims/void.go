@@ -3,7 +3,9 @@ package claims
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/internal/store"
@@ -27,7 +29,7 @@ func (t *try) voidAgain(ctx context.Context) bool {
 
 // void ends a try that will never run: rule N6.
 func (t *try) void(ctx context.Context) error {
-	for {
+	for wait := time.Duration(0); ; wait = t.l.cfg.longer(wait) {
 		v, err := t.l.read(ctx, t.req.Name, t.entryKeys()...)
 		if err != nil {
 			return store.Failed("voiding", err)
@@ -42,6 +44,9 @@ func (t *try) void(ctx context.Context) error {
 		}
 		if o.Won {
 			return nil
+		}
+		if !again.After(ctx, wait) {
+			return again.Ended(ctx, store.Failed("voiding", store.ErrUnavailable))
 		}
 	}
 }

@@ -46,7 +46,8 @@ type Event struct {
 	Running  []string // the jobs that still run
 }
 
-// ErrDropped is the Err of a Recorded whose tick never reached the ledger.
+// ErrDropped is the Err of a Recorded whose tick never reached the ledger, and of a Settled whose
+// tick was recorded and not looked at again: too many waited.
 var ErrDropped = errors.New("outcome was not recorded")
 
 // A Kind is the kind of an Event.
@@ -106,7 +107,8 @@ const (
 	Recorded Kind = "recorded"
 	// Settled: this replica was the first to record a tick that nobody ran, and whose window
 	// has closed for every replica. One replica of the cluster sends it, once it has read
-	// the ledger. Needs Config.NotifySettled.
+	// the ledger. With Err it has not, and nobody knows whether the tick ran. Needs
+	// Config.NotifySettled.
 	Settled Kind = "settled"
 )
 

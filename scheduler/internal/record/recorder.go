@@ -48,17 +48,20 @@ type Options struct {
 	Archive  ledger.Archive // may be nil
 	Observer event.Observer
 	Settles  bool // notify the observer of settled ticks
-	Limit    int  // of the ticks that wait
+	Limit    int  // of the ticks that wait to be stored, and of those that wait to be settled
 	Now      func() time.Time
 }
 
 // A Recorder stores the outcomes of ticks without a run in the ledger, many at once. While
-// no quorum answers they queue, so an outage is in the ledger after it.
+// no quorum answers they wait, so an outage is in the ledger after it. Beyond Options.Limit the
+// oldest are dropped, each with an event that says so (event.ErrDropped): the ledger then has what
+// replicas find in the past, or nobody hears that a recorded tick was missed.
 type Recorder struct {
 	Options
 
 	mu      sync.Mutex
-	queue   []decision
+	queue   []decision            // not tried yet, oldest first
+	left    []decision            // failed, oldest first
 	open    map[string]unrecorded // by key of the job
 	more    chan struct{}         // holds one element after something was added
 	closing chan struct{}         // closed when nothing more comes
@@ -85,16 +88,32 @@ func (r *Recorder) add(j *job.Job, e ledger.Entry, until time.Time) {
 	r.mu.Lock()
 	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until})
 	r.opened(j.StoredAs(), e)
-	over := max(0, len(r.queue)-r.Limit)
-	dropped := r.queue[:over:over]
-	r.queue = r.queue[over:]
+	dropped := r.overLimit()
 	r.mu.Unlock()
-	for _, d := range dropped {
-		r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: event.ErrDropped})
-	}
+	r.drop(dropped)
 	select {
 	case r.more <- struct{}{}:
 	default:
+	}
+}
+
+// overLimit removes what is too much from what waits, the oldest first. The caller holds the lock.
+func (r *Recorder) overLimit() (dropped []decision) {
+	over := max(0, len(r.left)+len(r.queue)-r.Limit)
+	ofLeft := min(over, len(r.left))
+	dropped = slices.Concat(r.left[:ofLeft], r.queue[:over-ofLeft])
+	r.left, r.queue = r.left[ofLeft:], r.queue[over-ofLeft:]
+	return dropped
+}
+
+// drop tells the observer that nothing more comes of the decisions.
+func (r *Recorder) drop(list []decision) {
+	for _, d := range list {
+		kind := event.Recorded
+		if d.stored {
+			kind = event.Settled
+		}
+		r.Observer(event.Event{Kind: kind, Entry: d.Entry, Err: event.ErrDropped})
 	}
 }
 
@@ -104,12 +123,9 @@ func (r *Recorder) add(j *job.Job, e ledger.Entry, until time.Time) {
 // nodes stop answering.
 func (r *Recorder) Run(ctx context.Context) {
 	defer close(r.ended)
-	var left, stored []decision // failed, oldest first; and those to be settled when their time comes
+	var stored []decision // to be settled when their time comes
 	for pause, size := firstRecordRetry, recordsAtOnce; ctx.Err() == nil; {
 		batch := r.pop(size)
-		if n := min(size-len(batch), len(left)); n > 0 {
-			batch, left = append(batch, left[:n]...), left[n:]
-		}
 		for i := 0; i < len(stored) && len(batch) < size; {
 			if d := stored[i]; r.mayRun(d) {
 				i++
@@ -124,8 +140,14 @@ func (r *Recorder) Run(ctx context.Context) {
 			continue
 		}
 		unrecorded, fresh := r.deliver(ctx, batch)
-		left, stored = append(left, unrecorded...), append(stored, fresh...)
-		stored = stored[max(0, len(stored)-r.Limit):]
+		r.mu.Lock()
+		r.left = append(r.left, unrecorded...)
+		dropped := r.overLimit()
+		r.mu.Unlock()
+		stored = append(stored, fresh...)
+		over := max(0, len(stored)-r.Limit)
+		r.drop(append(dropped, stored[:over]...))
+		stored = stored[over:]
 		switch failed := len(unrecorded); {
 		case failed == 0:
 			pause, size = firstRecordRetry, min(size+1, recordsAtOnce)
@@ -140,12 +162,7 @@ func (r *Recorder) Run(ctx context.Context) {
 			}
 		}
 	}
-	for _, d := range append(left, r.pop(r.Limit)...) {
-		if d.stored {
-			continue
-		}
-		r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: event.ErrDropped})
-	}
+	r.drop(slices.DeleteFunc(r.pop(r.Limit), func(d decision) bool { return d.stored })) // those are in the ledger
 }
 
 // Flush lets Run store what is queued, for a limited time. Afterwards Run's context may be
@@ -185,13 +202,14 @@ func (r *Recorder) wait(ctx context.Context, stored []decision) bool {
 	}
 }
 
-// pop takes up to n decisions from the queue, the oldest first.
+// pop takes up to n decisions of those that wait: first those that were not tried yet.
 func (r *Recorder) pop(n int) []decision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n = min(n, len(r.queue))
-	list := r.queue[:n:n]
-	r.queue = r.queue[n:]
+	ofQueue := min(n, len(r.queue))
+	ofLeft := min(n-ofQueue, len(r.left))
+	list := slices.Concat(r.queue[:ofQueue], r.left[:ofLeft])
+	r.queue, r.left = r.queue[ofQueue:], r.left[ofLeft:]
 	return list
 }
 

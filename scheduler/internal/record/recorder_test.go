@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -83,7 +84,7 @@ func TestRecorder(t *testing.T) {
 		{"an outage", 10, 3, outage, time.Minute, 2 * time.Minute, []string{"j0", "j1", "j2"}, []string{"j0 failed", "j0 recorded", "j1 failed", "j1 recorded", "j2 failed", "j2 recorded"}},
 		{"an outage that ends while flushing", 10, 2, outage, 61 * time.Second, time.Minute, []string{"j0", "j1"}, []string{"j0 failed", "j0 recorded", "j1 failed", "j1 recorded"}},
 		{"an outage to the end", 10, 2, outage, 0, time.Minute, nil, []string{"j0 dropped", "j0 failed", "j1 dropped", "j1 failed"}},
-		{"more than fits", 2, 5, outage, time.Minute, 2 * time.Minute, []string{"j0", "j3", "j4"}, []string{"j0 failed", "j0 recorded", "j1 dropped", "j2 dropped", "j3 failed", "j3 recorded", "j4 failed", "j4 recorded"}},
+		{"more than fits", 2, 5, outage, time.Minute, 2 * time.Minute, []string{"j3", "j4"}, []string{"j0 dropped", "j0 failed", "j1 dropped", "j2 dropped", "j3 failed", "j3 recorded", "j4 failed", "j4 recorded"}},
 		{"another failure is not repeated", 10, 2, errors.New("boom"), 0, time.Minute, nil, []string{"j0 failed", "j1 failed"}},
 	}
 	for _, tt := range tests {
@@ -122,6 +123,60 @@ func TestRecorder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// However long the ledger is away, no more ticks wait than the limit allows, and each of the others is told.
+func TestRecorderIsBounded(t *testing.T) {
+	t.Parallel()
+	const limit, added = 10, 100
+	synctest.Test(t, func(t *testing.T) {
+		ledger, heard := &flaky{err: locking.ErrNoQuorum}, &recordEvents{}
+		r := New(Options{Ledger: ledger, Limit: limit, Observer: heard.observe})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		for i := range added {
+			name := fmt.Sprintf("j%02d", i)
+			r.add(&job.Job{Definition: job.Definition{Name: name}}, missed(name, noon, "x"), time.Time{})
+			time.Sleep(3 * time.Second) // each is tried
+		}
+		ledger.set(nil)
+		time.Sleep(time.Minute)
+		cancel()
+		<-r.ended
+		var dropped int
+		for _, line := range heard.list {
+			if strings.HasSuffix(line, " dropped") {
+				dropped++
+			}
+		}
+		slices.Sort(ledger.has)
+		if n := len(ledger.has); n < limit || n > limit+1 || dropped+n != added || ledger.has[n-limit] != fmt.Sprintf("j%02d", added-limit) { // one may be under way
+			t.Errorf("%d are dropped, and the ledger has %v, want the newest %d", dropped, ledger.has, limit)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		told := map[error]int{}
+		r := New(Options{Ledger: new(shared), Limit: limit, Settles: true, Now: time.Now, Observer: func(e event.Event) {
+			if e.Kind == event.Settled {
+				mu.Lock()
+				defer mu.Unlock()
+				told[e.Err]++
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		for range added {
+			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", time.Now(), "x"), time.Now().Add(time.Hour))
+			time.Sleep(time.Second)
+		}
+		time.Sleep(2 * time.Hour)
+		cancel()
+		<-r.ended
+		if told[nil] != limit || told[event.ErrDropped] != added-limit {
+			t.Errorf("of %d ticks to be settled %v are told, want %d, and that the others are given up", added, told, limit)
+		}
+	})
 }
 
 func TestRecorderIsPatient(t *testing.T) {
