@@ -157,8 +157,13 @@ func (r *Recorder) Run(ctx context.Context) {
 				size = 1
 			}
 		default:
-			if size = 1; again.After(ctx, pause) {
+			size = 1
+			select {
+			case <-time.After(pause):
 				pause = min(2*pause, lastRecordRetry)
+			case <-r.closing: // a flush has no time for long pauses
+				again.After(ctx, firstRecordRetry)
+			case <-ctx.Done():
 			}
 		}
 	}

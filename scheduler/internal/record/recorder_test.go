@@ -83,6 +83,7 @@ func TestRecorder(t *testing.T) {
 		{"all is well", 10, 3, nil, 0, 0, []string{"j0", "j1", "j2"}, []string{"j0 recorded", "j1 recorded", "j2 recorded"}},
 		{"an outage", 10, 3, outage, time.Minute, 2 * time.Minute, []string{"j0", "j1", "j2"}, []string{"j0 failed", "j0 recorded", "j1 failed", "j1 recorded", "j2 failed", "j2 recorded"}},
 		{"an outage that ends while flushing", 10, 2, outage, 61 * time.Second, time.Minute, []string{"j0", "j1"}, []string{"j0 failed", "j0 recorded", "j1 failed", "j1 recorded"}},
+		{"an outage that ends late in the flush", 10, 2, outage, 61800 * time.Millisecond, time.Minute, []string{"j0", "j1"}, []string{"j0 failed", "j0 recorded", "j1 failed", "j1 recorded"}},
 		{"an outage to the end", 10, 2, outage, 0, time.Minute, nil, []string{"j0 dropped", "j0 failed", "j1 dropped", "j1 failed"}},
 		{"more than fits", 2, 5, outage, time.Minute, 2 * time.Minute, []string{"j3", "j4"}, []string{"j0 dropped", "j0 failed", "j1 dropped", "j2 dropped", "j3 failed", "j3 recorded", "j4 failed", "j4 recorded"}},
 		{"another failure is not repeated", 10, 2, errors.New("boom"), 0, time.Minute, nil, []string{"j0 failed", "j1 failed"}},
