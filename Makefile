@@ -20,6 +20,8 @@ SITE := docs/.vitepress/node_modules/.package-lock.json
 PARALLEL := -parallel 4
 # The race detector makes garbage dear; there is memory to leave some.
 GOGC ?= 400
+# Empty where the linters run besides, which vet.
+VET := go vet ./...
 
 .PHONY: help
 help: ## list these commands
@@ -40,16 +42,16 @@ ENGINE := ./scheduler ./scheduler/schedtest
 .PHONY: test
 test: ## vet and the tests of the module, the long ones shortened; needs redis-server and gcc
 	@.ci/deps redis-server gcc
-	go vet ./...
+	$(VET)
 	go test $(PARALLEL) -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
 	go test $(PARALLEL) -short -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
 	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks
-checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
+checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
 .PHONY: modules
-modules: ## the tests that need more than redis-server
+modules: deps ## the tests that need more than redis-server
 	go test $(RACE) -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test $(RACE) -short -vet=off -count=1 -tags systemd ./internal/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
@@ -86,7 +88,7 @@ gallery: ## write the pictures of docs/gallery anew
 race: ## all tests of all modules with the race detector, the long ones shortened
 	@.ci/deps redis-server gcc
 	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m ./...
-	$(MAKE) deps modules RACE=-race
+	$(MAKE) modules RACE=-race
 
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
@@ -95,7 +97,10 @@ long: ## the tests that -short shortens, at full length with the race detector
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents
-	@set -e; for m in $(MODULES); do (cd $$m && $(CURDIR)/$(GOLANGCI) run ./...); done
+	@set -e; for m in $(MODULES); do (cd $$m && nice $(CURDIR)/$(GOLANGCI) run ./...); done
+
+.PHONY: linters
+linters: $(GOLANGCI)
 
 $(GOLANGCI):
 	@mkdir -p .tools
