@@ -26,6 +26,9 @@ func TestRefusedEndOnEtcd(t *testing.T) {
 	}{
 		"simple, users": {users: true}, "jwt, users": {flags: etcdtest.JWT(t, time.Hour), users: true}, "permission": {},
 	} {
+		if testing.Short() && name == "simple, users" {
+			continue // a login mends it before the end has to be repeated
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := guard(t, etcdtest.Start(t, 1, append(c.flags, "--bcrypt-cost", "4")...), true)
