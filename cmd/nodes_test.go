@@ -12,10 +12,12 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // checkup is one node of each kind.
@@ -184,8 +186,18 @@ func TestServiceOfTheStore(t *testing.T) {
 			t.Errorf("run %s: exit code %d, %s", args, code, stderr)
 		}
 	}
+	store, err := cluster.Open(t.Context(), config.Source{Path: path}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	for _, process := range []string{"1", "2"} {
+		if _, err := store.Roster.Beat(t.Context(), scheduler.Replica{ID: "web", Instance: process, State: scheduler.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	checks, _, _ := quorate(t, "store", "check", "--config", path)
-	if !strings.Contains(checks, `belongs to service "shop"`) {
+	if !strings.Contains(checks, `belongs to service "shop"`) || !strings.Contains(checks, listing.TwinsText+": web (process ") {
 		t.Errorf("store check says\n%s", checks)
 	}
 	for _, args := range [][]string{{"--service", ""}, {"--service", "a b"}, {"--service", "shop", "--recover"}} {

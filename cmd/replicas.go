@@ -47,7 +47,7 @@ func replicaListing(rows []listing.Replica, now time.Time) output.Table[listing.
 	}
 }
 
-// stateCell shows the state, the offset of a skewed clock, and whether another process has the id.
+// stateCell shows the state, the offset of a skewed clock, and what is wrong beside others.
 func stateCell(r listing.Replica) string {
 	text := r.State
 	if r.State == scheduler.StateSkewed {
@@ -55,6 +55,9 @@ func stateCell(r listing.Replica) string {
 	}
 	if r.Shared {
 		text += ", id in use twice"
+	}
+	if len(r.Strangers) > 0 {
+		text += ", other jobs named " + listing.And(r.Strangers)
 	}
 	return text
 }

@@ -31,6 +31,8 @@ type (
 	JobSet = roster.JobSet
 	// A JobText is one job of a set.
 	JobText = roster.JobText
+	// A Stranger is a live replica beside another one that serves other jobs under the same names.
+	Stranger = roster.Stranger
 )
 
 // States of a replica.
@@ -77,6 +79,13 @@ func Versions(published []JobInfo, live []Replica, read func(hash string) (JobSe
 		}
 	}
 	return roster.Versions(published, live, sets), nil
+}
+
+// Strangers returns those of the live replicas, one for each program and set of jobs, once no start,
+// drain or change of jobs explains them. read returns a set of jobs; those that cannot be read are
+// not compared.
+func Strangers(live []Replica, now time.Time, read func(hash string) (JobSet, error)) []Stranger {
+	return roster.Strangers(live, now, read)
 }
 
 // ServedBy returns a live replica that may still serve one of the published versions of a

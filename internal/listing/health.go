@@ -224,13 +224,16 @@ func ReplicaHealth(replicas []Replica, latest []Tick, asOf time.Time) (s Sentenc
 	if drift && ready > 0 {
 		s.Level, s.More = Warn, "They serve different configurations: a rollout is under way or incomplete."
 	}
+	if slices.ContainsFunc(replicas, func(r Replica) bool { return len(r.Strangers) > 0 }) {
+		s.Level, s.More = Warn, "They serve other jobs under the same names, and no roll-out explains it."
+	}
 	return s, drift && ready > 0
 }
 
 // replicaProblems describes the replicas that are silent or not ready, counts those that
 // take ticks, and reports whether they serve different sets of jobs.
 func replicaProblems(replicas []Replica, asOf time.Time) (odd []string, ready int, drift bool) {
-	for _, r := range replicas {
+	for i, r := range replicas {
 		drift = drift || Text(r.ConfigHash) != Text(replicas[0].ConfigHash)
 		switch quiet := r.Silence(asOf); {
 		case quiet > 0:
@@ -238,6 +241,9 @@ func replicaProblems(replicas []Replica, asOf time.Time) (odd []string, ready in
 			continue
 		case r.State != scheduler.StateReady:
 			odd = append(odd, r.ID+" "+r.Problem())
+		}
+		if r.Shared && (i == 0 || replicas[i-1].ID != r.ID) {
+			odd = append(odd, r.ID+" runs twice")
 		}
 		if r.State == scheduler.StateReady || r.State == scheduler.StateSkewed { // skewed ones run the ticks that others leave
 			ready++

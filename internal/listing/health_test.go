@@ -30,6 +30,8 @@ func TestReplicaHealth(t *testing.T) {
 	dead := func(ago time.Duration) listing.Replica { return replica("quiet", "lost", "2", ago) }
 	went, hurt := tick("report", "old", ledger.Succeeded), tick("sweep", "quiet", ledger.Interrupted)
 	never := tick("sweep", "never", ledger.Missed)
+	twice, stranger := b, replica("b", "ready", "2", 0)
+	twice.Shared, stranger.Strangers = true, []string{"invoices"}
 	for _, tc := range []struct {
 		name     string
 		replicas []listing.Replica
@@ -51,6 +53,8 @@ func TestReplicaHealth(t *testing.T) {
 		{"lost long ago", []listing.Replica{a, b, dead(5 * time.Hour)}, nil, listing.Sentence{listing.Good, "2 replicas, all ready.", "quiet is lost, silent for 5 h."}, false},
 		{"all lost", []listing.Replica{dead(time.Minute)}, nil, listing.Sentence{listing.Bad, "No replica runs, so no tick starts; quiet is lost, silent for 1 min.", "Start one with quorate run."}, false},
 		{"drift", []listing.Replica{a, replica("b", "ready", "2", 0)}, []listing.Tick{went}, listing.Sentence{listing.Warn, "2 replicas, all ready.", "They serve different configurations: a rollout is under way or incomplete."}, true},
+		{"one id twice", []listing.Replica{a, twice, twice}, nil, listing.Sentence{listing.Warn, "3 replicas; b runs twice.", ""}, false},
+		{"strangers", []listing.Replica{a, stranger}, nil, listing.Sentence{listing.Warn, "2 replicas, all ready.", "They serve other jobs under the same names, and no roll-out explains it."}, true},
 	} {
 		if got, drift := listing.ReplicaHealth(tc.replicas, tc.latest, now); got != tc.want || drift != tc.drift {
 			t.Errorf("%s: %+v %v, want %+v", tc.name, got, drift, tc.want)

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ type Replica struct {
 	Instance   *string           `json:"instance" jsonschema:"Tells two processes with one name apart; null from older releases."`
 	Program    *string           `json:"program" jsonschema:"Program that it runs: the path of its main package, or the name of its file; null from older releases."`
 	Shared     bool              `json:"shared" jsonschema:"Another live process has the same name."`
+	Strangers  []string          `json:"strangers" jsonschema:"Names of jobs that another live replica serves in another way, although no start, drain or change in the last two minutes explains it."`
 	State      string            `json:"state" jsonschema:"ready, waiting, skewed or draining; lost: it fell silent in the last 24 hours, has not left and not come back."`
 	Host       string            `json:"host"`
 	PID        int               `json:"pid" jsonschema:"Process ID."`
@@ -80,6 +82,7 @@ func NewReplica(r scheduler.Replica) Replica {
 	if row.Running == nil {
 		row.Running = []string{}
 	}
+	row.Strangers = []string{}
 	return row
 }
 
@@ -90,13 +93,56 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 		read = r.Remembered
 	}
 	list, err := read(ctx)
+	live := slices.DeleteFunc(slices.Clone(list), func(r scheduler.Replica) bool { return r.State == scheduler.StateLost })
+	strangers := scheduler.Strangers(live, time.Now(), func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) })
 	rows, err := rowsOf(list, err, NewReplica)
+	for i := range rows {
+		for _, s := range strangers {
+			if sameJobs(list[i], s.Replica) || sameJobs(list[i], s.Beside) {
+				rows[i].Strangers = s.Jobs
+			}
+		}
+	}
 	for i := 1; i < len(rows); i++ { // they are sorted
 		if a, b := &rows[i-1], &rows[i]; a.ID == b.ID && a.State != scheduler.StateLost && b.State != scheduler.StateLost {
 			a.Shared, b.Shared = true, true
 		}
 	}
 	return rows, err
+}
+
+// sameJobs reports whether two replicas are of one program and serve one set of jobs.
+func sameJobs(a, b scheduler.Replica) bool {
+	return a.Program == b.Program && a.ConfigHash == b.ConfigHash && a.State != scheduler.StateLost
+}
+
+// What is said of live replicas that should not be beside each other, in logs, by checks and on
+// pages.
+const (
+	TwinsText     = "two live processes run under one replica.id: give each its own, or leave it out"
+	StrangersText = "live replicas serve other jobs under the same names, and no roll-out explains it: a tick runs as defined on the replica that wins it; give another service a namespace of its own"
+)
+
+// Neighbours says which live replicas should not be beside each other.
+func Neighbours(rows []Replica) (said []string) {
+	var twins, strangers, jobs []string
+	for _, r := range rows {
+		who := fmt.Sprintf("%s (process %d on %s)", r.ID, r.PID, r.Host)
+		if r.Shared {
+			twins = append(twins, who)
+		}
+		if len(r.Strangers) > 0 {
+			strangers, jobs = append(strangers, who), append(jobs, r.Strangers...)
+		}
+	}
+	if len(twins) > 0 {
+		said = append(said, TwinsText+": "+And(twins))
+	}
+	if len(strangers) > 0 {
+		slices.Sort(jobs)
+		said = append(said, StrangersText+": "+And(strangers)+" serve "+And(slices.Compact(jobs)))
+	}
+	return said
 }
 
 // Present returns the replicas without the lost ones.

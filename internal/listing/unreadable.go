@@ -11,15 +11,20 @@ import (
 // unreadableTicks is how many of the latest ticks Unreadable reads.
 const unreadableTicks = 500
 
-// Unreadable reads the jobs, the replicas, the acts and the latest ticks, and says how many records u
-// has noted; "" for none. What cannot be read at all is left to other checks.
-func (r Reader) Unreadable(ctx context.Context, u *unreadable.Log) string {
+// Notes are what a check says of what is stored: of live replicas that should not be beside each
+// other and, once the jobs, the replicas, the acts and the latest ticks were read, of the records
+// that u has noted. What cannot be read at all is left to other checks.
+func (r Reader) Notes(ctx context.Context, u *unreadable.Log) (notes []Finding) {
+	replicas, _ := r.Replicas(ctx)
+	for _, text := range Neighbours(replicas) {
+		notes = append(notes, Finding{Topic: "replicas", Level: "note", Text: text})
+	}
 	_, _ = r.Recent(ctx, RecentQuery{Limit: unreadableTicks, Ticks: true})
 	_, _ = r.Acts.Open(ctx)
 	_, _ = r.Acts.Audit(ctx, acts.KeepAudit)
-	n, first := u.Count()
-	if n == 0 {
-		return ""
+	if n, first := u.Count(); n > 0 {
+		text := fmt.Sprintf("%d stored records cannot be read and are skipped, such as %s: a later release wrote them, or they are damaged", n, first)
+		notes = append(notes, Finding{Topic: "records", Level: "note", Text: text})
 	}
-	return fmt.Sprintf("%d stored records cannot be read and are skipped, such as %s: a later release wrote them, or they are damaged", n, first)
+	return notes
 }

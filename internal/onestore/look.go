@@ -128,9 +128,7 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 		for _, f := range append(found.Findings, clock(look)...) {
 			row.add(f)
 		}
-		if text := c.Reader().Unreadable(ctx, c.Unreadable); text != "" {
-			row.add(store.Finding{Topic: "records", Text: text})
-		}
+		row.Findings = append(row.Findings, c.Reader().Notes(ctx, c.Unreadable)...)
 		if err := c.Probe(ctx, look); err != nil {
 			row.State = listing.NodeRefusing
 			row.add(store.Finding{Topic: "write", Mend: true, Text: err.Error()})

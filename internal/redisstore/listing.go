@@ -41,14 +41,20 @@ func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
 
 // Checks judges all nodes, and the machine that it runs on.
 func (c *Cluster) Checks(ctx context.Context) []listing.Check {
-	rows := CheckRows(c.Set.Check(ctx))
+	rows := c.Noted(ctx, CheckRows(c.Set.Check(ctx)))
 	for i := range rows {
 		if rows[i].Node != nil {
 			rows[i].Kind, rows[i].State = c.called(rows[i].State)
 		}
 	}
-	if text := c.Reader().Unreadable(ctx, c.Unreadable); text != "" && len(rows) > 0 { // it is all nodes'
-		rows[0].Findings = append(rows[0].Findings, listing.Finding{Topic: "records", Level: "note", Text: text})
+	return rows
+}
+
+// Noted adds to a check what there is to say of what is stored: to the first row, since it is all
+// nodes'.
+func (c *Cluster) Noted(ctx context.Context, rows []listing.Check) []listing.Check {
+	if len(rows) > 0 {
+		rows[0].Findings = append(rows[0].Findings, c.Reader().Notes(ctx, c.Unreadable)...)
 	}
 	return rows
 }

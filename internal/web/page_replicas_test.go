@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -31,6 +32,14 @@ func TestReplicasPage(t *testing.T) {
 		if got := strings.Count(text, want); got != times {
 			t.Errorf("%q is there %d times, not %d: %s", want, got, times, text)
 		}
+	}
+	if strings.Contains(text, listing.TwinsText) {
+		t.Errorf("replicas with ids of their own are called twins: %s", text)
+	}
+	_, err := r.roster.Beat(t.Context(), scheduler.Replica{ID: "b", Instance: "2", State: "ready", ConfigHash: "c1", Seen: now})
+	r.must(err)
+	if text := string(r.ask(viewer, "GET", "/replicas", "").body); strings.Count(text, listing.TwinsText+": b (process ") != 1 {
+		t.Errorf("two processes under one id: %s", text)
 	}
 	if a := r.ask(viewer, "GET", "/api/v1/replicas", ""); !strings.Contains(string(a.body), `"won":4711`) || !strings.Contains(string(a.body), `"offset_ms":-2500`) {
 		t.Errorf("the API: %s", a.body)

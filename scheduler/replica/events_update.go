@@ -41,10 +41,12 @@ func (e events) forgotten(job string, served time.Time, err error) {
 
 // stranger says which names have other jobs on another replica.
 func (e events) stranger(ev scheduler.Event) {
-	names := ev.Jobs[:min(len(ev.Jobs), manyJobs)]
-	e.log.Warn("another live replica serves other jobs under the same names, and no replica has started, stopped or drained since: "+
-		"a tick runs as defined on the replica that wins it; give another service a namespace of its own",
-		"other", ev.Other, "program", programName(), "jobs", len(ev.Jobs), "first", names, "since", jobs.FormatTick(ev.Since.Round(0)))
+	where := e.log.With("other", ev.Other, "program", programName(), "since", jobs.FormatTick(ev.Since.Round(0)))
+	if ev.Err != nil {
+		where.Warn("another live replica serves another set of jobs, and no roll-out explains it; whether they have the same names is not known", "error", oneLine(ev.Err))
+		return
+	}
+	where.Warn(listing.StrangersText, "jobs", len(ev.Jobs), "first", ev.Jobs[:min(len(ev.Jobs), manyJobs)])
 }
 
 func (e events) each(what string, names []string, more func(job string) []any) {

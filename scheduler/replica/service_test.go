@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,7 +117,7 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 			}
 			return r, start(t.Context(), r)
 		}
-		const warning = "another process runs under the id of this replica"
+		const warning = listing.TwinsText
 		first, stopFirst := serve(&logs[0])
 		time.Sleep(10 * time.Second)
 		_, stopSecond := serve(&logs[1])
@@ -129,6 +130,9 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 			if n := strings.Count(logs[i].String(), warning); n != 1 {
 				t.Errorf("replica %d warned %d times:\n%s", i, n, logs[i].String())
 			}
+		}
+		if n := strings.Count(checksOf(t, first), warning+": web (process "); n != 1 {
+			t.Errorf("a check says %d times that there are two:\n%s", n, checksOf(t, first))
 		}
 		if err := stopSecond(); err != nil {
 			t.Error(err)
@@ -145,8 +149,20 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 	})
 }
 
+// checksOf is what a check says.
+func checksOf(t *testing.T, r *Replica) string {
+	t.Helper()
+	var texts []string
+	for _, row := range r.backend.Checks(t.Context()) {
+		for _, f := range row.Findings {
+			texts = append(texts, f.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
 // Without a name of the service, replicas warn of those that serve other functions under the names
-// of their own, once no roll-out explains it.
+// of their own, once no roll-out explains it, and so do checks and the list of replicas.
 func TestTwoServicesInOneNamespace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,25 +172,37 @@ func TestTwoServicesInOneNamespace(t *testing.T) {
 		}
 		var shop, billing ranTicks
 		logs := [2]syncBuffer{}
+		var one *Replica
 		for i, fn := range []func(context.Context, jobs.Run) error{shop.run, func(ctx context.Context, run jobs.Run) error { return billing.run(ctx, run) }} {
 			r, err := New(Config{ID: []string{"shop", "billing"}[i], Store: inMemory{m}, Logger: logTo(&logs[i]), Jobs: []Job{{Name: "invoices", Schedule: "@every 10s", Func: fn}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer start(t.Context(), r)()
+			one = r
 		}
-		const warning = "another live replica serves other jobs under the same names"
+		const warning = listing.StrangersText
 		time.Sleep(time.Minute)
 		for i := range logs {
 			if strings.Contains(logs[i].String(), warning) {
 				t.Errorf("replica %d warns although a roll-out may be under way:\n%s", i, logs[i].String())
 			}
 		}
+		if text := checksOf(t, one); strings.Contains(text, warning) {
+			t.Errorf("a check warns although a roll-out may be under way:\n%s", text)
+		}
 		time.Sleep(10 * time.Minute)
 		for i := range logs {
 			if n := strings.Count(logs[i].String(), warning); n != 1 || !strings.Contains(logs[i].String(), "invoices") {
 				t.Errorf("replica %d warned %d times:\n%s", i, n, logs[i].String())
 			}
+		}
+		rows, err := one.backend.Control().Replicas(t.Context())
+		if err != nil || len(rows) != 2 || !slices.Equal(rows[0].Strangers, []string{"invoices"}) || !slices.Equal(rows[1].Strangers, []string{"invoices"}) {
+			t.Errorf("listed are %+v, %v; want that both serve other invoices", rows, err)
+		}
+		if text := checksOf(t, one); !strings.Contains(text, warning+": billing (process ") || !strings.Contains(text, "serve invoices") {
+			t.Errorf("a check says\n%s", text)
 		}
 	})
 }

@@ -27,9 +27,9 @@ type Store struct {
 
 	kept      kept
 	namespace string
-	nodes     *members.Set      // nil unless everything is kept on Redis nodes
-	one       *onestore.Cluster // nil unless it is kept on one store
-	learned   bool              // the epoch of the node list
+	nodes     *redisstore.Cluster // nil unless everything is kept on Redis nodes
+	one       *onestore.Cluster   // nil unless it is kept on one store
+	learned   bool                // the epoch of the node list
 }
 
 // kept is what is kept on nodes or on one store.
@@ -95,7 +95,7 @@ func (s *Store) open(ctx context.Context, cfg config.Cluster, stores []replica.S
 		return err
 	}
 	c.Set.Learn(ctx) // requests carry the epoch of the node list
-	s.kept, s.nodes = c, c.Set
+	s.kept, s.nodes = c, c
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (s *Store) RedisNodes(doing string) (*members.Set, error) {
 	if s.nodes == nil {
 		return nil, failure.Usagef("%s is for Redis nodes, and this configuration keeps everything in one store: see quorate store", doing)
 	}
-	return s.nodes, nil
+	return s.nodes.Set, nil
 }
 
 // OneStore returns the store. If everything is kept on Redis nodes, doing says what takes
@@ -182,7 +182,7 @@ func (s *Store) Locks(ctx context.Context) ([]listing.Lock, error) {
 // Nodes implements Listings.
 func (s *Store) Nodes(ctx context.Context) ([]listing.Node, error) {
 	if s.learned && s.nodes != nil {
-		s.nodes.Learn(ctx) // the list may have changed since
+		s.nodes.Set.Learn(ctx) // the list may have changed since
 	}
 	s.learned = true
 	return s.kept.Nodes(ctx), nil
@@ -193,7 +193,9 @@ func (s *Store) Check(ctx context.Context) (Checkup, error) {
 	if s.nodes == nil {
 		return judgeRows(s.kept.Checks(ctx)), nil
 	}
-	return Judge(s.nodes.Len(), s.nodes.Check(ctx)), nil
+	judged := Judge(s.nodes.Set.Len(), s.nodes.Set.Check(ctx))
+	judged.Rows = s.nodes.Noted(ctx, judged.Rows)
+	return judged, nil
 }
 
 // Ticks implements History, with computed ticks.

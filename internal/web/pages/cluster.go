@@ -17,16 +17,26 @@ type replicaRow struct {
 	Odd   bool // serves another set of jobs than most
 }
 
+// replicasPage shows the replicas, and which of them should not be beside each other.
+type replicasPage struct {
+	Lines    []line
+	Replicas []replicaRow
+}
+
 func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	p, err := rows[listing.Replica](ctx, v, "/replicas", nil)
 	if err != nil {
 		return nil, err
 	}
-	most, shown := usual(listing.Present(p.Items)), []replicaRow{}
+	var shown replicasPage
+	for _, text := range listing.Neighbours(p.Items) {
+		shown.Lines = append(shown.Lines, line{Level: listing.Warn, Text: text})
+	}
+	most := usual(listing.Present(p.Items))
 	for _, r := range p.Items {
 		row := replicaRow{Replica: r, Quiet: r.State != scheduler.StateLost && r.Silence(v.asOf()) > 0}
 		row.Odd = most != "" && r.State != scheduler.StateLost && listing.Text(r.ConfigHash) != most
-		shown = append(shown, row)
+		shown.Replicas = append(shown.Replicas, row)
 	}
 	return shown, nil
 }

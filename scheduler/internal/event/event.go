@@ -138,7 +138,7 @@ const (
 	// Stranger: another live replica has jobs with the names of Jobs, and they are not those of
 	// this replica: another program runs, or they are defined in another way. Since then no
 	// replica has started, stopped or changed its jobs. It is sent once for each such set of
-	// jobs. Sets Other, Jobs and Since.
+	// jobs, also for one that is too large to be compared. Sets Other, Jobs and Since, or Err.
 	Stranger Kind = "stranger"
 	// Draining: no new ticks are claimed. Sets Running.
 	Draining Kind = "draining"

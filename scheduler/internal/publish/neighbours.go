@@ -2,18 +2,14 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
-
-// Calm is how long no replica starts, stops or drains, and neither of two changes its jobs, until
-// different jobs under one name are told: during a roll-out there are some.
-const Calm = 2 * time.Minute
 
 // neighbours tell of live replicas that this one should not have beside it: another process under its
 // ID, and replicas with other jobs under the names of its own. Only the heartbeat uses them.
@@ -40,20 +36,18 @@ func (n *neighbours) see(ctx context.Context, self roster.Replica, live []roster
 	if all := strings.Join(scene, "\n"); all != n.scene {
 		n.scene, n.since, n.judged = all, now, map[string]bool{}
 	}
-	if now.Sub(n.since) < Calm {
+	if now.Sub(n.since) < roster.Calm {
 		return
 	}
 	for _, r := range live {
-		pair, stranger := r.Program, self.Program != r.Program && self.Program != "" && r.Program != ""
-		if !stranger {
+		pair := r.Program
+		if !roster.OtherPrograms(self, r) {
 			pair = self.ConfigHash + " " + r.ConfigHash
 		}
-		changed := now.Sub(r.ConfigSince) < Calm || now.Sub(self.ConfigSince) < Calm
-		switch {
-		case n.judged[pair], r.State == roster.StateDraining, !stranger && (r.ConfigHash == self.ConfigHash || changed):
+		if n.judged[pair] || r.State == roster.StateDraining || !roster.MayBeApart(self, r, now) {
 			continue
 		}
-		n.judged[pair] = n.judge(ctx, self, r, stranger)
+		n.judged[pair] = n.judge(ctx, self, r)
 		return
 	}
 }
@@ -73,38 +67,27 @@ func (n *neighbours) seeTwin(r roster.Replica) {
 	}
 }
 
-// judge tells of a replica with other jobs under the names of this one's. It reports false if its
-// set is not known now.
-func (n *neighbours) judge(ctx context.Context, self, r roster.Replica, stranger bool) bool {
-	own := n.own()
-	theirs := own
-	if r.ConfigHash != self.ConfigHash {
-		if n.sets == nil {
-			return true
+// judge tells of a replica with other jobs under the names of this one's, or with a set that is too
+// large to be compared. It reports false if its set is not known now.
+func (n *neighbours) judge(ctx context.Context, self, r roster.Replica) bool {
+	if n.sets == nil && r.ConfigHash != self.ConfigHash {
+		return true
+	}
+	names, err := roster.Apart(self, r, func(hash string) (roster.JobSet, error) {
+		if hash == self.ConfigHash {
+			return n.own(), nil
 		}
-		packed, err := n.sets.JobSet(ctx, r.ConfigHash)
-		if err == nil {
-			theirs, err = roster.UnpackJobs(packed)
-		}
+		packed, err := n.sets.JobSet(ctx, hash)
 		if err != nil {
-			return false
+			return roster.JobSet{}, err
 		}
+		return roster.UnpackJobs(packed)
+	})
+	tooLarge := errors.Is(err, roster.ErrSetTooLarge)
+	if len(names) > 0 || tooLarge {
+		n.observer(event.Event{Kind: event.Stranger, Other: place(r), Jobs: names, Since: n.since, Err: err})
 	}
-	mine := make(map[string]roster.JobText, len(own.Jobs))
-	for _, j := range own.Jobs {
-		mine[j.Key] = j
-	}
-	var names []string
-	for _, j := range theirs.Jobs {
-		if have, both := mine[j.Key]; both && (stranger || have.Hash != j.Hash || have.Code != j.Code) {
-			names = append(names, have.Name)
-		}
-	}
-	if len(names) > 0 {
-		slices.Sort(names)
-		n.observer(event.Event{Kind: event.Stranger, Other: place(r), Jobs: names, Since: n.since})
-	}
-	return true
+	return err == nil || tooLarge
 }
 
 // place names a replica, its program and where it runs.

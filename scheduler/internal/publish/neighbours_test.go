@@ -43,7 +43,7 @@ func TestNeighbours(t *testing.T) {
 	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	sets := shelf{
 		"s1": setOf("invoices=1/main.run", "own=1"), "s2": setOf("invoices=2/main.run", "theirs=1"),
-		"apart": setOf("theirs=1"), "code": setOf("invoices=1/main.other", "own=1"),
+		"apart": setOf("theirs=1"), "code": setOf("invoices=1/main.other", "own=1"), "large": {Count: 9000},
 	}
 	self := roster.Replica{ID: "a", Instance: "1", ConfigHash: "s1", Program: "shop", ConfigSince: start}
 	other := func(change func(*roster.Replica)) roster.Replica {
@@ -72,6 +72,9 @@ func TestNeighbours(t *testing.T) {
 		"unknown set": {func(int) []roster.Replica {
 			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash = "none" })}
 		}, ""},
+		"a set too large to be compared": {func(int) []roster.Replica {
+			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash = "large" })}
+		}, "stranger b [] " + roster.ErrSetTooLarge.Error()},
 		"drains": {func(int) []roster.Replica {
 			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash, r.State = "s2", roster.StateDraining })}
 		}, ""},
@@ -100,7 +103,11 @@ func TestNeighbours(t *testing.T) {
 	} {
 		var told []string
 		n := &neighbours{sets: sets, own: func() roster.JobSet { return sets["s1"] }, observer: func(e event.Event) {
-			told = append(told, fmt.Sprintf("%s %s %v", e.Kind, strings.Fields(e.Other)[0], e.Jobs))
+			text := fmt.Sprintf("%s %s %v", e.Kind, strings.Fields(e.Other)[0], e.Jobs)
+			if e.Err != nil {
+				text += " " + e.Err.Error()
+			}
+			told = append(told, text)
 		}}
 		for beat := range 120 {
 			n.see(t.Context(), self, append(tt.at(beat), self), start.Add(time.Duration(beat)*5*time.Second))

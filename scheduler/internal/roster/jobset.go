@@ -54,14 +54,11 @@ type JobSets interface {
 	JobSet(ctx context.Context, hash string) (packed []byte, err error)
 }
 
-// errTooLarge ends the writing of a set.
-var errTooLarge = errors.New("the set is too large to be kept")
-
 // PackJobs writes a set of count jobs, in the order of their keys, for UnpackJobs. Of a set
 // that is too large it writes only the count.
 func PackJobs(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 	packed, err := pack(count, jobs)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, ErrSetTooLarge) {
 		return pack(count, func(func(JobText) bool) {})
 	}
 	return packed, err
@@ -86,14 +83,14 @@ func pack(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 			return nil, fmt.Errorf("writing down job %s: %w", j.Name, err)
 		}
 		if b.Len() > maxPackedSet {
-			return nil, errTooLarge
+			return nil, ErrSetTooLarge
 		}
 	}
 	if err := zip.Close(); err != nil {
 		return nil, err
 	}
 	if b.Len() > maxPackedSet {
-		return nil, errTooLarge
+		return nil, ErrSetTooLarge
 	}
 	return b.Bytes(), nil
 }
@@ -106,7 +103,7 @@ type bounded struct {
 
 func (w *bounded) Write(b []byte) (int, error) {
 	if w.left -= len(b); w.left < 0 {
-		return 0, errTooLarge
+		return 0, ErrSetTooLarge
 	}
 	return w.to.Write(b)
 }
