@@ -31,8 +31,6 @@ type (
 	JobSet = roster.JobSet
 	// A JobText is one job of a set.
 	JobText = roster.JobText
-	// A Stranger is a live replica beside another one that serves other jobs under the same names.
-	Stranger = roster.Stranger
 )
 
 // States of a replica.
@@ -81,10 +79,10 @@ func Versions(published []JobInfo, live []Replica, read func(hash string) (JobSe
 	return roster.Versions(published, live, sets), nil
 }
 
-// Strangers returns those of the live replicas, one for each program and set of jobs, once no start,
-// drain or change of jobs explains them. read returns a set of jobs; those that cannot be read are
-// not compared.
-func Strangers(live []Replica, now time.Time, read func(hash string) (JobSet, error)) []Stranger {
+// Strangers returns for each of the live replicas the names of jobs that it serves in another way than
+// one beside it, sorted, once no start, drain or change of jobs explains that. read returns a set
+// of jobs; those that cannot be read are not compared.
+func Strangers(live []Replica, now time.Time, read func(hash string) (JobSet, error)) [][]string {
 	return roster.Strangers(live, now, read)
 }
 

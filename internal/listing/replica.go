@@ -93,27 +93,21 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 		read = r.Remembered
 	}
 	list, err := read(ctx)
-	live := slices.DeleteFunc(slices.Clone(list), func(r scheduler.Replica) bool { return r.State == scheduler.StateLost })
-	strangers := scheduler.Strangers(live, time.Now(), func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) })
 	rows, err := rowsOf(list, err, NewReplica)
+	var live []scheduler.Replica
+	var of []*Replica // their rows, sorted
 	for i := range rows {
-		for _, s := range strangers {
-			if sameJobs(list[i], s.Replica) || sameJobs(list[i], s.Beside) {
-				rows[i].Strangers = s.Jobs
-			}
+		if rows[i].State != scheduler.StateLost {
+			live, of = append(live, list[i]), append(of, &rows[i])
 		}
 	}
-	for i := 1; i < len(rows); i++ { // they are sorted
-		if a, b := &rows[i-1], &rows[i]; a.ID == b.ID && a.State != scheduler.StateLost && b.State != scheduler.StateLost {
-			a.Shared, b.Shared = true, true
+	for i, names := range scheduler.Strangers(live, time.Now(), func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) }) {
+		of[i].Strangers = append(of[i].Strangers, names...)
+		if i > 0 && of[i].ID == of[i-1].ID {
+			of[i-1].Shared, of[i].Shared = true, true
 		}
 	}
 	return rows, err
-}
-
-// sameJobs reports whether two replicas are of one program and serve one set of jobs.
-func sameJobs(a, b scheduler.Replica) bool {
-	return a.Program == b.Program && a.ConfigHash == b.ConfigHash && a.State != scheduler.StateLost
 }
 
 // What is said of live replicas that should not be beside each other, in logs, by checks and on

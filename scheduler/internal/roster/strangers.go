@@ -13,36 +13,31 @@ const Calm = 2 * time.Minute
 // ErrSetTooLarge: a set of jobs is stored without its jobs.
 var ErrSetTooLarge = errors.New("the set of jobs is too large to be kept")
 
-// A Stranger is a live replica beside another one that serves other jobs under the same names.
-type Stranger struct {
-	Replica, Beside Replica
-	Jobs            []string // their names, sorted
-}
-
-// Strangers returns those of the live replicas, one for each program and set of jobs, once no start,
-// drain or change of jobs explains them. read returns a set of jobs; those that cannot be read are
-// not compared.
-func Strangers(live []Replica, now time.Time, read func(hash string) (JobSet, error)) (found []Stranger) {
-	var kinds []Replica // the first one of each program and set
-	for _, r := range live {
+// Strangers returns for each of the live replicas the names of jobs that it serves in another way than
+// one beside it, sorted, once no start, drain or change of jobs explains that. read returns a set
+// of jobs; those that cannot be read are not compared.
+func Strangers(live []Replica, now time.Time, read func(hash string) (JobSet, error)) [][]string {
+	names := make([][]string, len(live))
+	first := make([]int, len(live)) // the first replica with the same program and set
+	for i, r := range live {
 		if r.State == StateDraining || now.Sub(r.Started) < Calm {
-			return nil
+			return make([][]string, len(live))
 		}
-		if !slices.ContainsFunc(kinds, func(k Replica) bool { return k.Program == r.Program && k.ConfigHash == r.ConfigHash }) {
-			kinds = append(kinds, r)
-		}
-	}
-	for i, r := range kinds {
-		for _, beside := range kinds[:i] {
-			if !MayBeApart(beside, r, now) {
+		first[i] = slices.IndexFunc(live, func(k Replica) bool { return k.Program == r.Program && k.ConfigHash == r.ConfigHash })
+		for j := range first[:i] {
+			if first[i] != i || first[j] != j || !MayBeApart(live[j], r, now) {
 				continue
 			}
-			if names, _ := Apart(beside, r, read); len(names) > 0 {
-				found = append(found, Stranger{r, beside, names})
-			}
+			apart, _ := Apart(live[j], r, read)
+			names[i], names[j] = append(names[i], apart...), append(names[j], apart...)
 		}
 	}
-	return found
+	for i := range names {
+		names[i] = slices.Clone(names[first[i]])
+		slices.Sort(names[i])
+		names[i] = slices.Compact(names[i])
+	}
+	return names
 }
 
 // OtherPrograms reports whether two replicas run different programs, as far as they say so.
