@@ -3,6 +3,7 @@ package mask
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -27,11 +28,12 @@ func TestText(t *testing.T) {
 		"quoted":          {[]string{"pa\"ss\\word"}, fmt.Sprintf("%q", "x pa\"ss\\word"), `"x ***"`},
 		"as JSON":         {[]string{"a<b>&c"}, `{"x":"a\u003cb\u003e\u0026c"}`, `{"x":"***"}`},
 		"in ASCII":        {[]string{"pässwörd/€"}, `"p\u00e4ssw\u00f6rd/\u20ac" and "p\u00e4ssw\u00f6rd\/\u20ac" and "pässwörd\/€"`, `"***" and "***" and "***"`},
-		"in a path":       {[]string{"a b/c?"}, "/x/a%20b%2Fc%3F/y and /a%20b/c%3F", "/x/***/y and /***"},
+		"quoted letters":  {[]string{"pä\x01ss<"}, fmt.Sprintf("%q", "x pä\x01ss<"), `"x ***"`},
+		"in a path":       {[]string{"a b/c?", "a:b/c"}, "/x/a%20b%2Fc%3F/y and /a%20b/c%3F and /a:b%2Fc", "/x/***/y and /*** and /***"},
 		"in a query":      {[]string{"a b&c"}, "?x=a+b%26c", "?x=***"},
-		"in a user":       {[]string{"p@ss:word"}, "redis://u:p%40ss%3Aword@h", "redis://u:***@h"},
+		"in a user":       {[]string{"p@ss:word", "p@s s"}, "redis://u:p%40ss%3Aword@h redis://u:p%40s%20s@h", "redis://u:***@h redis://u:***@h"},
 		"keys of a URL":   {[]string{"https://h/?api_key=abc%2Fdef&mode=production&sig=xyzuv"}, "bad key abc/def or signature xyzuv in production", "bad key *** or signature *** in production"},
-		"parts of a URL":  {[]string{"https://me:hunter2@hooks.example.com/T0/B1?key=xyz"}, "hooks.example.com/T0/B1?*** hunter2 key=xyz", "hooks.example.com***?*** *** ***"},
+		"parts of a URL":  {[]string{"https://me:hunter2@hooks.example.com/T0/B1?key=xyz"}, "hooks.example.com/T0/B1?*** hunter2 key=xyz /T0/B1?key=xyz", "hooks.example.com***?*** *** *** ***"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -113,13 +115,52 @@ func TestWriterHidesABegunSecret(t *testing.T) {
 // another one hid its beginning.
 func TestWriterHidesTheRestOfASecret(t *testing.T) {
 	t.Parallel()
-	var got bytes.Buffer
-	w := New([]string{"xyabc", "abcdef", "abcdef-long"}, 4).Writer(&got)
-	for _, piece := range []string{"xyabc", "def"} {
-		_, _ = w.Write([]byte(piece))
+	for want, c := range map[string]struct{ secrets, pieces []string }{
+		"******":     {[]string{"xyabc", "abcdef", "abcdef-long"}, []string{"xyabc", "def"}},
+		"*** in it":  {[]string{"abcdefgh", "defghijk", "defg"}, []string{"abcdefgh", " in it"}}, // one that ends before the longest does
+		"*** at end": {[]string{"abcdef", "def-long"}, []string{"abcdef", " at end"}},
+		"***":        {[]string{"abcdef", "def-long"}, []string{"abcdef"}}, // as short as what is no secret
+	} {
+		var got bytes.Buffer
+		w := New(c.secrets, 4).Writer(&got)
+		for _, piece := range c.pieces {
+			_, _ = w.Write([]byte(piece))
+		}
+		if err := w.Close(); err != nil || got.String() != want {
+			t.Errorf("%q: wrote %q, %v, want %q", c.pieces, got.String(), err, want)
+		}
 	}
-	if err := w.Close(); err != nil || got.String() != "******" {
-		t.Errorf("wrote %q, %v", got.String(), err)
+}
+
+// What the text cannot be passed on to says so, in the middle and at the end of the text.
+func TestWriterTellsErrors(t *testing.T) {
+	t.Parallel()
+	to := func() *Writer {
+		reader, writer := io.Pipe()
+		_ = reader.Close()
+		return New([]string{"secret"}, 4).Writer(writer)
+	}
+	if _, err := to().Write([]byte("text")); err == nil {
+		t.Error("Write hides the error")
+	}
+	w := to()
+	_, _ = w.Write([]byte("secre"))
+	if err := w.Close(); err == nil {
+		t.Error("Close hides the error")
+	}
+}
+
+// Two masks hide what either does, and none hides nothing.
+func TestAnd(t *testing.T) {
+	t.Parallel()
+	one, other := New([]string{"first"}, 4), New([]string{"second"}, 4)
+	for _, c := range []struct {
+		mask *Mask
+		want string
+	}{{one.And(other), "*** ***"}, {one.And(nil), "*** second"}, {(*Mask)(nil).And(other), "first ***"}, {(*Mask)(nil).And(nil), "first second"}} {
+		if got := c.mask.Text("first second"); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package refs
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -46,9 +48,33 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%s became %q, %v; want %q", text, got, err, want)
 		case len(secrets) != strings.Count(got, "<env")+strings.Count(got, "<file"):
 			t.Errorf("%s has the secrets %q", text, secrets)
+		case len(In(text)) != strings.Count(got, "<"):
+			t.Errorf("%s has the references %v", text, In(text))
 		}
 	}
 }
+
+// What a reference stands for is a variable, or a file less its last line break. What is missing is
+// named.
+func TestValue(t *testing.T) {
+	t.Setenv("T_EMPTY", "")
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("one\ntwo\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"[${env:T_EMPTY}]": "[]", "${file:" + file + "}": "one\ntwo"} {
+		if got, _, err := Expand(text, value); err != nil || got != want {
+			t.Errorf("%s is %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"${env:T_MISSING}", "${file:" + file + ".missing}"} {
+		if got, _, err := Expand("x "+text, value); got != "" || err == nil || !strings.Contains(err.Error(), text+": ") {
+			t.Errorf("%s is %q, %v", text, got, err)
+		}
+	}
+}
+
+func value(reference string) (string, error) { return In(reference)[0].Value() }
 
 // The text that a mistake says to write is that text.
 func TestAdviceIsTrue(t *testing.T) {

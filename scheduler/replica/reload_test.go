@@ -292,6 +292,7 @@ func TestReloadOfAHalfWrittenFile(t *testing.T) {
 		"no section":        "",
 		"one of three":      "jobs:\n  a" + job,
 		"another one":       "jobs:\n  new" + job,
+		"most, but longer":  "# " + strings.Repeat("x", len(whole)) + "\njobs:\n  new" + job,
 		"cut between jobs":  "jobs:\n  a" + job + "  b" + job,
 		"cut within a line": strings.TrimSuffix(whole, "1s\"}\n") + "2s\"}",
 	} {
