@@ -70,15 +70,22 @@ func TestStoreIsListed(t *testing.T) {
 	})
 }
 
+// declaredNew is a store that may be used at once.
+func declaredNew(t *testing.T) (*storetest.Memory, *onestore.Cluster) {
+	t.Helper()
+	m := new(storetest.Memory)
+	c := open(t, m)
+	if err := claims.DeclareNew(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	return m, c
+}
+
 // Locks can be listed, taken from their holders, and forgotten, as on nodes.
 func TestLocksOfAStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		c := open(t, m)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		_, c := declaredNew(t)
 		if _, err := c.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Holder: "a"}); err != nil {
 			t.Fatal(err)
 		}
@@ -104,11 +111,7 @@ func TestLocksOfAStore(t *testing.T) {
 func TestRunsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		c := open(t, m)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		_, c := declaredNew(t)
 		tick := time.Now().Truncate(time.Second)
 		for range 3 * ledger.MaxKeep {
 			tick = tick.Add(time.Second)
@@ -228,11 +231,7 @@ func TestCheckIsBounded(t *testing.T) {
 func TestCheckWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		c := open(t, m)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		m, c := declaredNew(t)
 		m.Fault = func(_ context.Context, c storetest.Call) error {
 			if c.Method == "Commit" {
 				return errors.New("no space")

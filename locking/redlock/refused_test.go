@@ -92,6 +92,20 @@ func refusable(t *testing.T, nodes int) (*cluster, []*redistest.Server) {
 	}), servers
 }
 
+// eachHindrance tries with one and three nodes, and one hindrance after the other: they change the servers.
+func eachHindrance(t *testing.T, try func(t *testing.T, name string, h hindrance, c *cluster, servers []*redistest.Server)) {
+	t.Helper()
+	for _, nodes := range []int{1, 3} {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			t.Parallel()
+			c, servers := refusable(t, nodes)
+			for name, h := range hindrances() {
+				t.Run(name, func(t *testing.T) { try(t, name, h, c, servers) })
+			}
+		})
+	}
+}
+
 // refusedFor is how long the end of a run is refused: there is time for its first try.
 const refusedFor = 200 * time.Millisecond
 
@@ -99,88 +113,72 @@ const refusedFor = 200 * time.Millisecond
 // lasts. Nobody else gets the tick meanwhile.
 func TestRefusedEndOnRedis(t *testing.T) {
 	t.Parallel()
-	for _, nodes := range []int{1, 3} {
-		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
-			t.Parallel()
-			c, servers := refusable(t, nodes)
-			for name, h := range hindrances() {
-				t.Run(name, func(t *testing.T) { // one after the other: they change the servers
-					l, other, req := c.locker(t), c.locker(t), c.request(past(1))
-					req.Name, req.Mode = "job "+name, locking.AtLeastOnce
-					lease := mustAcquire(t, l, req)
-					for _, s := range servers {
-						h.do(t, s)
-					}
-					var working sync.WaitGroup
-					defer working.Wait()
-					var released error
-					ended := make(chan struct{})
-					working.Go(func() {
-						defer close(ended)
-						released = lease.Release(t.Context(), []byte(`{"v":1}`))
-					})
-					tries, until := 0, time.Now().Add(refusedFor)
-					for time.Now().Before(until) || tries < 3 {
-						if _, err := other.TryAcquire(t.Context(), req); err == nil {
-							t.Error("the tick was claimed again, although its run has succeeded")
-						}
-						tries++
-					}
-					for _, s := range servers {
-						h.undo(t, s)
-					}
-					<-ended
-					if released != nil {
-						t.Errorf("%d nodes: Release = %v", nodes, released)
-					}
-					if _, err := other.TryAcquire(t.Context(), req); !errors.Is(err, locking.ErrDone) {
-						t.Errorf("%d nodes, %d tries: then TryAcquire = %v, want %v", nodes, tries, err, locking.ErrDone)
-					}
-				})
-			}
+	eachHindrance(t, func(t *testing.T, name string, h hindrance, c *cluster, servers []*redistest.Server) {
+		l, other, req := c.locker(t), c.locker(t), c.request(past(1))
+		req.Name, req.Mode = "job "+name, locking.AtLeastOnce
+		lease := mustAcquire(t, l, req)
+		for _, s := range servers {
+			h.do(t, s)
+		}
+		var working sync.WaitGroup
+		defer working.Wait()
+		var released error
+		ended := make(chan struct{})
+		working.Go(func() {
+			defer close(ended)
+			released = lease.Release(t.Context(), []byte(`{"v":1}`))
 		})
-	}
+		tries, until := 0, time.Now().Add(refusedFor)
+		for time.Now().Before(until) || tries < 3 {
+			if _, err := other.TryAcquire(t.Context(), req); err == nil {
+				t.Error("the tick was claimed again, although its run has succeeded")
+			}
+			tries++
+		}
+		for _, s := range servers {
+			h.undo(t, s)
+		}
+		<-ended
+		if released != nil {
+			t.Errorf("Release = %v", released)
+		}
+		if _, err := other.TryAcquire(t.Context(), req); !errors.Is(err, locking.ErrDone) {
+			t.Errorf("%d tries: then TryAcquire = %v, want %v", tries, err, locking.ErrDone)
+		}
+	})
 }
 
 // A refused claim says why, leaves nothing that blocks the tick, and may be tried again.
 func TestRefusedClaimOnRedis(t *testing.T) {
 	t.Parallel()
-	for _, nodes := range []int{1, 3} {
-		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
-			t.Parallel()
-			c, servers := refusable(t, nodes)
-			for name, h := range hindrances() {
-				t.Run(name, func(t *testing.T) {
-					l, other, req := c.locker(t), c.locker(t), c.request(past(1))
-					req.Name, req.Direct = "job "+name, true
-					for _, s := range servers {
-						h.do(t, s)
-					}
-					for i := range 2 {
-						req.Direct = i == 0
-						lease, err := l.TryAcquire(t.Context(), req)
-						if err == nil {
-							mustVoid(t, lease) // a claim does without this command
-							break
-						}
-						if text := err.Error(); !errors.Is(err, locking.ErrRefused) || !strings.Contains(text, h.text) || strings.Contains(text, "quorum") || strings.Contains(text, "not answer") {
-							t.Errorf("%d nodes: TryAcquire = %v, want %v: %s", nodes, err, locking.ErrRefused, h.text)
-						}
-					}
-					for _, s := range servers {
-						h.undo(t, s)
-					}
-					eventually(t, "another replica gets the tick", func() bool {
-						lease, err := other.TryAcquire(t.Context(), req)
-						if err == nil {
-							mustRelease(t, lease)
-						}
-						return err == nil
-					})
-				})
+	eachHindrance(t, func(t *testing.T, name string, h hindrance, c *cluster, servers []*redistest.Server) {
+		l, other, req := c.locker(t), c.locker(t), c.request(past(1))
+		req.Name, req.Direct = "job "+name, true
+		for _, s := range servers {
+			h.do(t, s)
+		}
+		for i := range 2 {
+			req.Direct = i == 0
+			lease, err := l.TryAcquire(t.Context(), req)
+			if err == nil {
+				mustVoid(t, lease) // a claim does without this command
+				break
 			}
+			if text := err.Error(); !errors.Is(err, locking.ErrRefused) || !strings.Contains(text, h.text) || strings.Contains(text, "quorum") || strings.Contains(text, "not answer") {
+				t.Errorf("TryAcquire = %v, want %v: %s", err, locking.ErrRefused, h.text)
+			}
+		}
+		for _, s := range servers {
+			h.undo(t, s)
+		}
+		eventually(t, "another replica gets the tick", func() bool {
+			lease, err := other.TryAcquire(t.Context(), req)
+			if err == nil {
+				mustRelease(t, lease)
+			}
+			return err == nil
 		})
-	}
+	})
 }
 
 func mustVoid(t *testing.T, lease locking.Lease) {

@@ -11,8 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -23,7 +22,7 @@ import (
 // outage is one line at its start and one at its end, without the address of the store.
 func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 	t.Parallel()
-	var log syncBuffer
+	var log logtest.Buffer
 	e := events{slog.New(slog.NewTextHandler(&log, nil)), new(unrecorded)}
 	down := fmt.Errorf("%w: failed to connect to user=shop database=app", locking.ErrNoQuorum)
 	en := ledger.Entry{
@@ -140,13 +139,10 @@ func TestLeaseThatIsNotExtendedIsToldOnce(t *testing.T) {
 func TestReplicaOfTheProgramsLogger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
-		var log syncBuffer
+		m := declaredNew(t)
+		var log logtest.Buffer
 		own := slog.New(slog.NewJSONHandler(&log, nil)).With("replica", "eu-1")
-		r, err := New(Config{ID: "web", Store: inMemory{m}, Logger: own, Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error {
+		r, err := New(Config{ID: "web", Store: m, Logger: own, Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error {
 			run.Logger.Info("hello")
 			return nil
 		}}}})

@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
@@ -71,7 +72,7 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		cfg.Jobs = map[string]config.JobConfig{"a": {Func: "count", Schedule: config.Specs{"@every 1m"}, JobPolicy: config.DefaultPolicy()}}
 		initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		source := newCustomers(t, "@every 1m", func(context.Context) {})
-		var log syncBuffer
+		var log logtest.Buffer
 		r, err := newReplica(cfg, registry, Config{ID: "r", Logger: logTo(&log), Source: source, Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
@@ -97,12 +98,12 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		}
 		minis.Stop(2)
 		away := len(keysOf("customer", minis.Node(2).Keys()))
-		if log.count("job forgotten") > 0 || kept("customer") < 6 { // its claims are on two nodes at least
+		if strings.Count(log.String(), "job forgotten") > 0 || kept("customer") < 6 { // its claims are on two nodes at least
 			t.Errorf("before a replica has looked the nodes keep %d keys: %s", kept("customer"), log.String())
 		}
 		time.Sleep(time.Hour)
 		const line = `msg="job forgotten: nobody has served it for scheduler.forget_after" quorate.replica=r job=customer last_served=1999-12-0`
-		if log.count(line) != 1 || kept("customer") != away {
+		if strings.Count(log.String(), line) != 1 || kept("customer") != away {
 			t.Errorf("%d keys are kept, %d by the node that is away: %s", kept("customer"), away, log.String())
 		}
 		if n := kept(slot); n > 0 {
@@ -137,8 +138,6 @@ func publishedBefore(t *testing.T, node *miniredis.Miniredis, job string, by tim
 		}
 	}
 }
-
-func (b *syncBuffer) count(text string) int { return strings.Count(b.String(), text) }
 
 // TestForgetLeavesNoKey: on real servers, nothing that a run leaves outlives
 // Forget, which is refused while it runs.

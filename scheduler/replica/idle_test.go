@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store/storetest"
 )
 
@@ -18,10 +17,7 @@ import (
 func TestIdleReplicasOnOneStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		m := declaredNew(t)
 		var mu sync.Mutex
 		calls := map[string]int{}
 		m.Fault = func(_ context.Context, c storetest.Call) error {
@@ -35,7 +31,7 @@ func TestIdleReplicasOnOneStore(t *testing.T) {
 		for n := range 20 {
 			var ran ranTicks
 			r, err := New(Config{
-				ID: fmt.Sprint("replica-", n), Store: inMemory{m}, Logger: logTo(io.Discard),
+				ID: fmt.Sprint("replica-", n), Store: m, Logger: logTo(io.Discard),
 				Jobs: []Job{{Name: "j", Schedule: "0 0 1 1 *", Func: ran.run}},
 			})
 			if err != nil {

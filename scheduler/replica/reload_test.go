@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
@@ -23,7 +24,7 @@ type reloading struct {
 	t    *testing.T
 	path string
 	head string // what every content begins with
-	log  syncBuffer
+	log  logtest.Buffer
 	ran  chan jobs.Run
 	*Replica
 }

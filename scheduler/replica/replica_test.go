@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
@@ -97,7 +98,7 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var out syncBuffer
+	var out logtest.Buffer
 	var stops []func() error
 	var replicas []*Replica
 	for _, id := range []string{"a", "b", "c"} {
@@ -250,7 +251,7 @@ func TestWrongPasswordsAreNotShown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.ACL("quorate", "right", "~* +@all"))
 	registry, _ := countTicks(t)
-	var out syncBuffer
+	var out logtest.Buffer
 	cfg := everySecond([]string{"redis://quorate:" + urlSecret + "@" + server.Addr()})
 	r, err := newReplica(cfg, registry, Config{Logger: logTo(&out)})
 	if err != nil {

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,36 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
-
-// A syncBuffer takes log lines from many goroutines.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
 
 // countTicks registers count, which sends the run to the channel.
 func countTicks(t *testing.T) (*jobs.Registry, chan jobs.Run) {
@@ -79,7 +60,7 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 		minis := redistest.MiniN(t, 5)
 		defer minis.Close()
 		registry, ran := countTicks(t)
-		var log syncBuffer
+		var log logtest.Buffer
 		r, err := newReplica(everySecond(minis.URLs()), registry, Config{Logger: logTo(&log), ID: "a", Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +122,7 @@ func TestRunWaitsForAQuorum(t *testing.T) {
 		for i := range 3 {
 			minis.Stop(i)
 		}
-		var log syncBuffer
+		var log logtest.Buffer
 		r, err := newReplica(cfg, registry, Config{Logger: logTo(&log), Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -26,11 +25,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 			return Config{Redis: Redis{Nodes: minis.URLs(), Dial: minis.Dial, Embedded: true}}
 		},
 		"one store": func(t *testing.T) Config {
-			m := new(storetest.Memory)
-			if err := claims.DeclareNew(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
-			return Config{Store: inMemory{m}}
+			return Config{Store: declaredNew(t)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,14 +99,11 @@ func TestStoreBelongsToAService(t *testing.T) {
 func TestTwoReplicasWithOneID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		m := declaredNew(t)
 		var ran ranTicks
-		logs := [2]syncBuffer{}
-		serve := func(log *syncBuffer) (*Replica, func() error) {
-			r, err := New(Config{ID: "web", Store: inMemory{m}, Logger: logTo(log), Jobs: []Job{{Name: "j", Schedule: "@every 10s", Func: ran.run}}})
+		logs := [2]logtest.Buffer{}
+		serve := func(log *logtest.Buffer) (*Replica, func() error) {
+			r, err := New(Config{ID: "web", Store: m, Logger: logTo(log), Jobs: []Job{{Name: "j", Schedule: "@every 10s", Func: ran.run}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,15 +158,12 @@ func checksOf(t *testing.T, r *Replica) string {
 func TestTwoServicesInOneNamespace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		m := declaredNew(t)
 		var shop, billing ranTicks
-		logs := [2]syncBuffer{}
+		logs := [2]logtest.Buffer{}
 		var one *Replica
 		for i, fn := range []func(context.Context, jobs.Run) error{shop.run, func(ctx context.Context, run jobs.Run) error { return billing.run(ctx, run) }} {
-			r, err := New(Config{ID: []string{"shop", "billing"}[i], Store: inMemory{m}, Logger: logTo(&logs[i]), Jobs: []Job{{Name: "invoices", Schedule: "@every 10s", Func: fn}}})
+			r, err := New(Config{ID: []string{"shop", "billing"}[i], Store: m, Logger: logTo(&logs[i]), Jobs: []Job{{Name: "invoices", Schedule: "@every 10s", Func: fn}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,6 +32,16 @@ func (s inMemory) Open(_ context.Context, _ config.Cluster) (store.Server, error
 	return s.Memory, nil
 }
 
+// declaredNew is one that may be used at once.
+func declaredNew(t *testing.T) inMemory {
+	t.Helper()
+	m := inMemory{new(storetest.Memory)}
+	if err := claims.DeclareNew(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // ranTicks notes the ticks that ran, and their tokens.
 type ranTicks struct {
 	mu     sync.Mutex
@@ -53,15 +63,12 @@ func (r *ranTicks) run(_ context.Context, run jobs.Run) error {
 func TestReplicasOnOneStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory)
-		if err := claims.DeclareNew(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		m := declaredNew(t)
 		var ran ranTicks
 		var replicas []*Replica
 		for _, id := range []string{"a", "b", "c"} {
 			r, err := New(Config{
-				ID: id, Store: inMemory{m}, Logger: logTo(io.Discard),
+				ID: id, Store: m, Logger: logTo(io.Discard),
 				Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}},
 			})
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/webhook"
@@ -64,7 +65,7 @@ webhooks:
 	if err := set.Init(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	var out syncBuffer
+	var out logtest.Buffer
 	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ webhooks:
 	if err := openCluster(t, source).Init(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	var out syncBuffer
+	var out logtest.Buffer
 	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
 	if err != nil {
 		t.Fatal(err)

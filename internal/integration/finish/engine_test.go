@@ -1,7 +1,6 @@
 package finish_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 	"github.com/quorate/quorate/jobs"
@@ -37,24 +36,7 @@ type engine struct {
 	follows atomic.Int64 // calls of next
 	failed  atomic.Int64 // calls of what follows a failure
 	drain   context.CancelFunc
-	log     safeBuffer
-}
-
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	log     logtest.Buffer
 }
 
 // transact leaves an effect and finishes the run in tx, which stays open unless that fails.

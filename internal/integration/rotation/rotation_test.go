@@ -3,20 +3,19 @@
 package rotation_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
@@ -32,25 +31,7 @@ type rig struct {
 	*testing.T
 	dir string
 	ran chan struct{}
-	log log
-}
-
-// A log keeps what a replica logs.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	log logtest.Buffer
 }
 
 func newRig(t *testing.T) *rig {

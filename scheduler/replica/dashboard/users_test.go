@@ -40,14 +40,7 @@ func TestUsersFileIsReadAgain(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := book.open(); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { book.run(ctx) })
-		defer running.Wait()
-		defer cancel()
+		defer book.follow(t)()
 		for _, step := range []struct {
 			text, want string
 			failing    bool
@@ -101,14 +94,7 @@ func TestSecretsOfUsersAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read := 0
 		book := &userBook{cfg: cfg, log: slog.New(slog.DiscardHandler), set: func([]identity.User) error { read++; return nil }}
-		if _, err := book.open(); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { book.run(ctx) })
-		defer running.Wait()
-		defer cancel()
+		defer book.follow(t)()
 		for n, text := range []string{kept, other} {
 			store(text)
 			time.Sleep(2 * usersEvery)
@@ -118,4 +104,16 @@ func TestSecretsOfUsersAreReadAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// follow has the book read and followed, until the returned function is called.
+func (b *userBook) follow(t *testing.T) func() {
+	t.Helper()
+	if _, err := b.open(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { b.run(ctx) })
+	return func() { cancel(); running.Wait() }
 }
