@@ -88,6 +88,9 @@ func refusedSettings(t *testing.T, w *world) {
 		{"default_transaction_isolation", "repeatable read"},
 		{"default_transaction_read_only", "on"},
 		{"statement_timeout", "100ms"},
+		{"statement_timeout", "1ms"},
+		{"idle_session_timeout", "1s"},
+		{"idle_session_timeout", "1ms"},
 	} {
 		role := fmt.Sprintf("unsuited%d", i)
 		w.exec(t, fmt.Sprintf(`CREATE ROLE %[1]s SUPERUSER LOGIN PASSWORD 'hush'; ALTER ROLE %[1]s SET %[2]s = '%[3]s'`, role, setting.name, setting.value))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -48,7 +50,9 @@ func (s *Store) Check(ctx context.Context) (store.Checkup, error) {
 	var number, standbys int
 	var fsync, pages bool
 	var synchronous string
-	err = conn.QueryRow(ctx, serverSettings, inline(nil)...).Scan(&c.Version, &number, &fsync, &pages, &synchronous, &standbys)
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, serverSettings, inline(nil)...).Scan(&c.Version, &number, &fsync, &pages, &synchronous, &standbys)
+	})
 	if err != nil {
 		return store.Checkup{}, s.failure(ctx, "check", err)
 	}

@@ -28,6 +28,9 @@ const (
 	insufficientRights   = "42501"
 	lockNotAvailable     = "55P03"
 	tooManyConnections   = "53300"
+	limitExceeded        = "53400"
+	queryCanceled        = "57014"
+	idleSessionTimeout   = "57P05"
 	invalidPassword      = "28P01"
 	invalidLogin         = "28000"
 	undefinedDatabase    = "3D000"
@@ -96,6 +99,12 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 	case c == readOnly:
 		s.pool.Reset() // the primary is another server by now: the next call looks for it
 		err = meaning{err, store.ErrUnavailable}
+	case c == limitExceeded:
+		err = meaning{fmt.Errorf("temp_file_limit is too small for this role: raise it or work_mem (%w)", err), store.ErrUnavailable}
+	case c == queryCanceled:
+		s.checked.Store(false) // the next call looks at the settings
+		s.pool.Reset()
+		err = meaning{fmt.Errorf("the server has cancelled the statement, as statement_timeout or an operator wants (%w)", err), store.ErrUnavailable}
 	case slices.ContainsFunc(answers(err), func(a *pgconn.PgError) bool { return a.Code == tooManyConnections }):
 		err = meaning{fmt.Errorf("the server has no connection left: raise its max_connections, or lower the pools of its clients (%w)", err), store.ErrNotSent}
 	case errors.Is(err, errStandby):

@@ -45,6 +45,8 @@ func Migrations() []Migration {
 const begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL client_encoding = 'UTF8';
 SET LOCAL standard_conforming_strings = on;
+SET LOCAL jit = off;
+SET LOCAL work_mem = '16MB';
 SET LOCAL default_table_access_method = heap;
 DO $$ BEGIN
     PERFORM pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings

@@ -15,46 +15,68 @@ import (
 )
 
 // The settings of a session that statements cannot do without. The role, the database, the server,
-// the URL or a pooler may set them. Of all others the functions are independent.
-const sessionSettings = `SELECT name, setting, source, current_user, pg_catalog.pg_is_in_recovery() FROM pg_catalog.pg_settings
-	WHERE name IN ('default_transaction_read_only', 'default_transaction_isolation', 'client_encoding', 'statement_timeout', 'transaction_timeout')
+// the URL or a pooler may set them. Of all others the functions are independent. It is read without
+// compiling plans, and without temporary files.
+const sessionSettings = `SET LOCAL jit = off; SET LOCAL work_mem = '16MB';
+	SELECT name, setting, source, current_user, pg_catalog.pg_is_in_recovery() FROM pg_catalog.pg_settings
+	WHERE name IN ('default_transaction_read_only', 'default_transaction_isolation', 'client_encoding', 'statement_timeout', 'transaction_timeout', 'idle_session_timeout')
 	ORDER BY name`
+
+// leastIdle is how long connections have to last unused. Those that were unused for a second are
+// tested before they are used.
+const leastIdle = 2 * time.Second
 
 // checkSettings refuses a session with settings in which statements would fail, or have other
 // results.
 func (s *Store) checkSettings(ctx context.Context, conn *pgxpool.Conn) error {
-	rows, err := conn.Query(ctx, sessionSettings, inline(nil)...)
+	results, err := conn.Conn().PgConn().Exec(ctx, sessionSettings).ReadAll()
 	if err != nil {
-		return err
+		err = s.cutShort(err)
+	} else {
+		err = s.refused(results[len(results)-1].Rows)
 	}
-	var refused error
-	var name, value, source, role string
-	var standby bool
-	_, err = pgx.ForEachRow(rows, []any{&name, &value, &source, &role, &standby}, func() error {
-		if wanted := s.wanted(name, value); wanted != "" && refused == nil {
-			refused = unsuitable{fmt.Sprintf("%s is %s for this connection, and has to be %s: %s", name, value, wanted, remedy(name, wanted, source, role))}
-		}
-		return nil
-	})
 	if err != nil {
-		return err
-	}
-	if standby {
-		refused = errStandby
-	}
-	if refused != nil {
 		s.pool.Reset() // settings are those of new connections, and the primary may be another server by now
 	}
-	return refused
+	return err
+}
+
+// cutShort names the setting that ended a short statement, or the connection before it.
+func (s *Store) cutShort(err error) error {
+	switch code(err) {
+	case queryCanceled:
+		return unsuitable{fmt.Sprintf("the server cancels even short statements: statement_timeout has to be 0 or at least %d, unless an operator cancels them (%v)", s.timeout.Milliseconds(), err)}
+	case idleSessionTimeout:
+		return unsuitable{fmt.Sprintf("the server ends connections at once: idle_session_timeout has to be 0 or at least %d (%v)", leastIdle.Milliseconds(), err)}
+	}
+	return err
+}
+
+// refused says which of the settings, if any, cannot be worked with.
+func (s *Store) refused(settings [][][]byte) (err error) {
+	for _, row := range settings {
+		name, value, source, role, standby := string(row[0]), string(row[1]), string(row[2]), string(row[3]), string(row[4]) == "t"
+		if standby {
+			return errStandby
+		}
+		if wanted := s.wanted(name, value); wanted != "" && err == nil {
+			err = unsuitable{fmt.Sprintf("%s is %s for this connection, and has to be %s: %s", name, value, wanted, remedy(name, wanted, source, role))}
+		}
+	}
+	return err
 }
 
 // wanted is the value that a setting should have, "" if its value is good.
 func (s *Store) wanted(name, value string) string {
 	needed := map[string]string{"default_transaction_read_only": "off", "default_transaction_isolation": "read committed", "client_encoding": "UTF8"}[name]
 	if needed == "" {
+		least := s.timeout
+		if name == "idle_session_timeout" {
+			least = leastIdle
+		}
 		millis, _ := strconv.Atoi(value) // it is a number
-		if limit := time.Duration(millis) * time.Millisecond; limit > 0 && limit < s.timeout {
-			return strconv.FormatInt(s.timeout.Milliseconds(), 10)
+		if limit := time.Duration(millis) * time.Millisecond; limit > 0 && limit < least {
+			return strconv.FormatInt(least.Milliseconds(), 10)
 		}
 		return ""
 	}

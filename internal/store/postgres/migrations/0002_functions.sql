@@ -1,6 +1,7 @@
 -- The functions that replicas call. They run with the rights of their owner. They look up one
 -- key at a time, and the settings force index scans: the cached plan stays good while the
--- table grows. Settings of the caller change neither what they do nor what they return.
+-- table grows. Compiling plans would take longer than running them. Records fit into work_mem, so
+-- temp_file_limit does not matter. Settings of the caller change neither what they do nor what they return.
 -- Arguments: none. Runs with the schema as search_path, which the functions keep.
 
 -- life names the stretch in which this server forgets nothing, by its system identifier and
@@ -35,7 +36,7 @@ LANGUAGE sql VOLATILE RETURN floor(extract(epoch FROM clock_timestamp()) * 10000
 -- from 1; the row of the stamp has none.
 CREATE FUNCTION read_records(durable boolean, kinds text[], names text[], subs text[])
 RETURNS TABLE (life text, clock bigint, at int, name text, sub text, version bigint, value text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
     life := life(durable);
@@ -57,7 +58,7 @@ END $$;
 -- (two empty strings: none) and the most records to return (0: all).
 CREATE FUNCTION list_records(durable boolean, kinds text[], from_names text[], from_subs text[], to_names text[], to_subs text[], limits bigint[])
 RETURNS TABLE (life text, clock bigint, at int, name text, sub text, version bigint, value text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
     life := life(durable);
@@ -124,7 +125,7 @@ CREATE FUNCTION commit_records(
     of_life text, durable boolean, patience bigint,
     ops text[], kinds text[], names text[], subs text[], wanted bigint[], contents text[],
     OUT won boolean, OUT written bigint, OUT life text, OUT clock bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     keys CONSTANT int := cardinality(ops);

@@ -12,7 +12,10 @@ func Odd(of string) string {
 		`standard_conforming_strings = off`, `escape_string_warning = off`, `backslash_quote = on`, `array_nulls = off`,
 		`transform_null_equals = on`, `quote_all_identifiers = on`, `plan_cache_mode = 'force_custom_plan'`, `enable_indexscan = off`,
 		`default_transaction_deferrable = on`, `check_function_bodies = off`, `client_min_messages = 'debug1'`, `synchronous_commit = off`,
-		`quorate.system_identifier = '1'`,
+		`quorate.system_identifier = '1'`, `work_mem = 64`, `temp_file_limit = 0`, `enable_bitmapscan = off`, `enable_indexonlyscan = off`,
+		`enable_sort = off`, `enable_nestloop = off`, `enable_hashjoin = off`, `enable_mergejoin = off`, `jit_above_cost = 0`,
+		`jit_inline_above_cost = 0`, `jit_optimize_above_cost = 0`, `geqo_threshold = 2`, `join_collapse_limit = 1`, `xmlbinary = 'hex'`,
+		`idle_session_timeout = '5s'`, `exit_on_error = on`, `log_statement = 'all'`,
 	} {
 		all.WriteString("ALTER " + of + " SET " + setting + ";\n")
 	}
