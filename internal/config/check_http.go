@@ -79,7 +79,11 @@ func PrefixOf(text string) (netip.Prefix, error) {
 	if at, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(at.Unmap(), at.Unmap().BitLen()), nil
 	}
-	return netip.ParsePrefix(text)
+	prefix, err := netip.ParsePrefix(text)
+	if prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
+		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
+	}
+	return prefix, err
 }
 
 // warn reports secrets that go over the network for everybody to read.

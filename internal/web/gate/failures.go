@@ -68,7 +68,10 @@ func (f *failures) add(address, user string, now time.Time) {
 		maps.DeleteFunc(f.counts, func(_ string, c failCount) bool { return !now.Before(c.until) })
 		f.sweep = now.Add(failWindow)
 	}
-	keys := []string{byAddress(address)}
+	var keys []string
+	for _, block := range blocks(address) {
+		keys = append(keys, byBlock(block))
+	}
 	if user != "" {
 		keys = append(keys, byUser(user))
 	}
@@ -101,16 +104,33 @@ func (f *failures) dropOne() {
 	delete(f.counts, least)
 }
 
-func byAddress(address string) string { return "address " + network(address) }
+func byAddress(address string) string { return byBlock(network(address)) }
+
+func byBlock(block string) string { return "address " + block }
 
 func byUser(name string) string { return "user " + name }
 
-// network is the range of one host: an IPv4 address, or an IPv6 /64.
-func network(address string) string {
+// levels of networks around an address.
+const levels = 3
+
+// blocks are the networks around an address, the widest first: about those of a provider, of a site and of
+// one host. They are /16, /24 and /32 for IPv4; /32, /48 and /64 for IPv6.
+func blocks(address string) [levels]string {
 	at, err := netip.ParseAddr(address)
-	if err != nil || at.Is4() {
-		return address
+	if err != nil {
+		return [levels]string{address, address, address}
 	}
-	prefix, _ := at.Prefix(64) // 64 bits always fit
-	return prefix.String()
+	bits := [levels]int{32, 48, 64}
+	if at.Is4() {
+		bits = [levels]int{16, 24, 32}
+	}
+	var around [levels]string
+	for i, n := range bits {
+		prefix, _ := at.Prefix(n) // an address has so many bits
+		around[i] = prefix.String()
+	}
+	return around
 }
+
+// network is the range of one host, the narrowest of blocks.
+func network(address string) string { return blocks(address)[levels-1] }

@@ -41,7 +41,7 @@ func TestLoginTableIsSwept(t *testing.T) {
 		f.add(fmt.Sprintf("10.0.%d.%d", n/256, n%256), "", noon)
 	}
 	f.add("192.0.2.1", "", noon.Add(2*failWindow))
-	if len(f.counts) != 1 {
+	if len(f.counts) != levels {
 		t.Errorf("%d are counted, want the last one", len(f.counts))
 	}
 }
@@ -81,6 +81,39 @@ func TestGuessesDoNotLockAUserOut(t *testing.T) {
 		t.Errorf("from a fresh address: %d", status)
 	}
 	guessing.Wait()
+}
+
+// The cache of correct passwords is no way to guess: it holds for the network that sent the password, and
+// is not asked for others that have to wait.
+func TestTheCacheIsNoWayToGuess(t *testing.T) {
+	t.Parallel()
+	hash, err := identity.HashPassword("the right password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := New(Config{Users: []identity.User{{Name: "ann", Role: identity.Viewer, Password: hash}}})
+	login := func(address, password string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.RemoteAddr = address + ":1"
+		r.SetBasicAuth("ann", password)
+		if _, wrong := g.Identify(r); wrong != nil {
+			return wrong.Status
+		}
+		return http.StatusOK
+	}
+	if status := login("192.0.2.1", "the right password"); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	for range failsByAddress {
+		g.failures.add("198.51.100.1", "ann", time.Now())
+		g.failures.add("192.0.2.1", "ann", time.Now())
+	}
+	if status := login("198.51.100.1", "the right password"); status != http.StatusTooManyRequests {
+		t.Errorf("from an address that guesses: %d", status)
+	}
+	if status := login("192.0.2.1", "the right password"); status != http.StatusOK {
+		t.Errorf("from the user's own: %d", status)
+	}
 }
 
 // A name that no user can have is not kept, nor is its password checked.

@@ -51,6 +51,7 @@ type Gate struct {
 	users    atomic.Pointer[users] // replaced as a whole
 	failures failures
 	turns    turns // for password checks
+	badHop   sync.Once
 	notes    noteLimit
 	origins  *http.CrossOriginProtection
 }
@@ -59,6 +60,7 @@ type Gate struct {
 func New(cfg Config) *Gate {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	g := &Gate{cfg: cfg, origins: http.NewCrossOriginProtection()}
+	g.turns.failures = &g.failures
 	g.users.Store(newUsers(cfg.Users))
 	return g
 }

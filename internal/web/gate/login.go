@@ -69,25 +69,21 @@ func (g *Gate) loginByPassword(r *http.Request, id identity.Identity, name, give
 		return id, g.failed(r, id, "")
 	}
 	users, from := g.users.Load(), network(id.Address)
-	if user, ok := users.remembered(name, given); ok {
+	if user, ok := users.remembered(name, given, from); ok {
 		return asUser(id, user), nil
 	}
 	if g.failures.wait(id.Address, name, time.Now()) > 0 {
 		return id, g.failed(r, id, name)
 	}
-	guessed := ""
-	if g.failures.guessed(name, time.Now()) {
-		guessed = name
+	if !g.turns.take(r.Context(), id.Address, name) {
+		return id, problem.TooMany("too many logins at once; this address keeps its place for a minute", time.Second)
 	}
-	if !g.turns.take(r.Context(), from, guessed, g.failures.of(byAddress(id.Address), time.Now()).n) {
-		return id, problem.TooMany("too many logins at once", time.Second)
-	}
-	defer g.turns.give(from, guessed)
-	if user, ok := users.remembered(name, given); ok { // checked during the wait
+	defer g.turns.give(id.Address, name)
+	if user, ok := users.remembered(name, given, from); ok { // checked during the wait
 		return asUser(id, user), nil
 	}
 	if g.failures.wait(id.Address, name, time.Now()) == 0 {
-		if user, ok := users.password(name, given); ok {
+		if user, ok := users.password(name, given, from); ok {
 			return asUser(id, user), nil
 		}
 	}
@@ -111,32 +107,61 @@ func asUser(id identity.Identity, user identity.User) identity.Identity {
 	return id
 }
 
-// Address is the client's address: the last hop that is not a trusted proxy.
+// Address is the client's address: the last hop that is not a trusted proxy. A hop that is no address
+// counts as the proxy that named it.
 func (g *Gate) Address(r *http.Request) string {
 	peer := peerOf(r)
 	if !g.trusted(peer) {
 		return peer.String()
 	}
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for _, hop := range slices.Backward(hops) {
-		at, err := netip.ParseAddr(strings.TrimSpace(hop))
-		if err != nil {
-			break
-		}
-		if peer = at.Unmap().WithZone(""); !g.trusted(peer) {
-			break
+	for _, line := range slices.Backward(r.Header.Values("X-Forwarded-For")) {
+		for hop, more := "", true; more; {
+			line, hop, more = cutLast(line)
+			if hop == "" {
+				continue
+			}
+			at, ok := parseHop(hop)
+			if !ok {
+				g.badHop.Do(func() {
+					g.cfg.Logger.Warn("a proxy sends X-Forwarded-For that is no address: its clients count as the proxy. This is logged once",
+						"value", hop[:min(len(hop), 100)], "proxy", peer.String())
+				})
+				return peer.String()
+			}
+			if peer = at; !g.trusted(peer) {
+				return peer.String()
+			}
 		}
 	}
 	return peer.String()
 }
 
-func peerOf(r *http.Request) netip.Addr {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{} // an invalid address is not trusted
-	}
-	return peer.Addr().Unmap()
+// cutLast cuts the last element from a list with commas; more is false if it is the only one.
+func cutLast(list string) (before, last string, more bool) {
+	i := strings.LastIndexByte(list, ',')
+	return list[:max(i, 0)], strings.TrimSpace(list[i+1:]), i >= 0
 }
+
+// parseHop reads an address with or without a port, which may be quoted.
+func parseHop(text string) (netip.Addr, bool) {
+	text = strings.Trim(text, `"`)
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return plain(at.Addr()), true
+	}
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		text = text[1 : len(text)-1]
+	}
+	at, err := netip.ParseAddr(text)
+	return plain(at), err == nil
+}
+
+func peerOf(r *http.Request) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // an invalid address is not trusted
+	return plain(peer.Addr())
+}
+
+// plain is the one form of an address: an IPv4 address is not within IPv6, and there is no zone.
+func plain(at netip.Addr) netip.Addr { return at.Unmap().WithZone("") }
 
 func (g *Gate) trusted(at netip.Addr) bool {
 	return slices.ContainsFunc(g.cfg.Proxy.Addresses, func(p netip.Prefix) bool { return p.Contains(at) })

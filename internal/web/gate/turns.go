@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -8,47 +9,64 @@ import (
 	"time"
 )
 
-// mostWaiting bounds the logins that wait for a password check.
-const mostWaiting = 100
-
-// turns orders password checks. A check takes 0.1 s or more of a processor, so few run in
-// parallel, and only one per network: a failure is counted before the network's next guess.
-// Networks with fewer failed and waiting logins go first, so nobody waits for another
-// network's guesses. A user who is being guessed has one check at a time, and guessPause after it.
-type turns struct {
-	mu       sync.Mutex
-	checking []string // networks
-	guessed  []string // users with a check, or in the pause after it
-	waiting  []*turn  // in order
-}
+// mostWaiting bounds the logins that wait for a password check, and longestWait the time they do.
+const (
+	mostWaiting = 100
+	longestWait = 10 * time.Second
+)
 
 // guessPause is the time between two checks of a user who is being guessed.
 const guessPause = 250 * time.Millisecond
 
+// turns orders password checks. A check takes 0.1 s or more of a processor, so few run in
+// parallel, and only one per network: a failure is counted before the network's next guess. A user
+// who is being guessed has one check at a time, and guessPause after it.
+//
+// The order is fair to networks, by failed and waiting logins: first to providers, in them to sites, then
+// to hosts. Equal ones come in the order in which their networks first asked. A login that is turned away
+// keeps that place for failWindow, so networks that are new at each guess do not keep others out.
+type turns struct {
+	failures *failures
+
+	mu       sync.Mutex
+	checking []string // networks
+	guessed  []string // users with a check, or in the pause after it
+	waiting  []*turn  // in order of arrival
+	places   map[string]place
+	sweep    time.Time // of places, the next
+}
+
+// A place is when a network asked in vain for the first and the last time since its last check.
+type place struct{ first, last time.Time }
+
 // A turn is one waiting login.
 type turn struct {
-	network string
-	guessed string    // the user, if that one is being guessed
-	rank    int       // the lower, the sooner
+	blocks  [levels]string
+	user    string
+	guessed bool
+	first   time.Time // when the network asked first
 	called  chan bool // receives one value: false if too many others go first
 }
 
-// take waits for the turn of a login from a network with so many failed logins; guessed is the user if
-// that one is being guessed, else empty. It returns
-// false if ctx ends or too many others go first; else the caller must call give.
-func (t *turns) take(ctx context.Context, network, guessed string, failed int) bool {
-	mine := &turn{network: network, guessed: guessed, rank: failed, called: make(chan bool, 1)}
+func (t *turn) network() string { return t.blocks[levels-1] }
+
+// take waits for the turn of a user's login. It returns false if ctx ends, longestWait has passed or
+// too many others go first; else the caller must call give.
+func (t *turns) take(ctx context.Context, address, user string) bool {
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	now := time.Now()
+	mine := &turn{blocks: blocks(address), user: user, guessed: t.failures.guessed(user, now), first: now, called: make(chan bool, 1)}
 	t.mu.Lock()
-	for _, w := range t.waiting {
-		if w.network == network {
-			mine.rank++
-		}
+	if p, ok := t.places[mine.network()]; ok && now.Sub(p.last) < failWindow {
+		mine.first = p.first
 	}
 	t.waiting = append(t.waiting, mine)
-	slices.SortStableFunc(t.waiting, func(x, y *turn) int { return x.rank - y.rank })
 	t.callNext()
 	if len(t.waiting) > mostWaiting {
-		t.remove(t.waiting[mostWaiting]).called <- false
+		last := t.last()
+		t.turnAway(last)
+		last.called <- false
 	}
 	t.mu.Unlock()
 	select {
@@ -62,22 +80,22 @@ func (t *turns) take(ctx context.Context, network, guessed string, failed int) b
 	case may := <-mine.called: // called and ended at once
 		return may
 	default:
-		t.remove(mine)
+		t.turnAway(mine)
 		return false
 	}
 }
 
 // give ends a turn.
-func (t *turns) give(network, guessed string) {
+func (t *turns) give(address, user string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.Index(t.checking, network)
+	i := slices.Index(t.checking, network(address))
 	t.checking = slices.Delete(t.checking, i, i+1)
-	if guessed != "" {
+	if slices.Contains(t.guessed, user) {
 		time.AfterFunc(guessPause, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.guessed = slices.DeleteFunc(t.guessed, func(user string) bool { return user == guessed })
+			t.guessed = slices.DeleteFunc(t.guessed, func(other string) bool { return other == user })
 			t.callNext()
 		})
 	}
@@ -86,23 +104,80 @@ func (t *turns) give(network, guessed string) {
 
 // callNext starts the next checks.
 func (t *turns) callNext() {
-	for len(t.checking) < max(1, runtime.GOMAXPROCS(0)/2) {
-		i := slices.IndexFunc(t.waiting, func(w *turn) bool {
-			return !slices.Contains(t.checking, w.network) && (w.guessed == "" || !slices.Contains(t.guessed, w.guessed))
+	for len(t.waiting) > 0 && len(t.checking) < max(1, runtime.GOMAXPROCS(0)/2) {
+		may := slices.DeleteFunc(slices.Clone(t.waiting), func(w *turn) bool {
+			return slices.Contains(t.checking, w.network()) || w.guessed && slices.Contains(t.guessed, w.user)
 		})
-		if i < 0 {
+		if len(may) == 0 {
 			return
 		}
-		next := t.waiting[i]
-		t.checking = append(t.checking, next.network)
-		if next.guessed != "" {
-			t.guessed = append(t.guessed, next.guessed)
+		next := slices.MinFunc(may, t.order())
+		t.checking = append(t.checking, next.network())
+		if next.guessed {
+			t.guessed = append(t.guessed, next.user)
 		}
-		t.remove(next).called <- true
+		delete(t.places, next.network())
+		t.remove(next)
+		next.called <- true
 	}
 }
 
-func (t *turns) remove(w *turn) *turn {
+// order returns the comparison of waiting logins.
+func (t *turns) order() func(x, y *turn) int {
+	now, load := time.Now(), make(map[string]int, levels*len(t.waiting))
+	for _, w := range t.waiting {
+		for _, block := range w.blocks {
+			if _, known := load[block]; !known {
+				load[block] = t.failures.of(byBlock(block), now).n
+			}
+			load[block]++
+		}
+	}
+	return func(x, y *turn) int {
+		for i := range levels {
+			if d := load[x.blocks[i]] - load[y.blocks[i]]; d != 0 {
+				return d
+			}
+		}
+		return x.first.Compare(y.first)
+	}
+}
+
+// last is the login that goes first when too many wait: of the users with the most, the one that would be
+// called last.
+func (t *turns) last() *turn {
+	users := map[string]int{}
+	for _, w := range t.waiting {
+		users[w.user]++
+	}
+	order := t.order()
+	newest := slices.Clone(t.waiting)
+	slices.Reverse(newest)
+	return slices.MaxFunc(newest, func(x, y *turn) int { return cmp.Or(users[x.user]-users[y.user], order(x, y)) })
+}
+
+// turnAway removes a login, whose network keeps its place.
+func (t *turns) turnAway(w *turn) {
+	t.remove(w)
+	now := time.Now()
+	if t.places == nil || !now.Before(t.sweep) {
+		kept := map[string]place{}
+		for network, p := range t.places {
+			if now.Sub(p.last) < failWindow {
+				kept[network] = p
+			}
+		}
+		t.places, t.sweep = kept, now.Add(failWindow)
+	}
+	if _, known := t.places[w.network()]; !known && len(t.places) >= mostCounted {
+		for network := range t.places { // any
+			delete(t.places, network)
+			break
+		}
+	}
+	t.places[w.network()] = place{first: w.first, last: now}
+}
+
+func (t *turns) remove(w *turn) {
 	t.waiting = slices.DeleteFunc(t.waiting, func(o *turn) bool { return o == w })
-	return w
 }

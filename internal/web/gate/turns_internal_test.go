@@ -15,18 +15,18 @@ import (
 func TestTurnsAreFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var queue turns
+		queue := turns{failures: &failures{}}
 		var served []string
 		release := make(chan struct{})
 		ask := func(network string) {
 			go func() {
-				if !queue.take(t.Context(), network, "", 0) {
+				if !queue.take(t.Context(), network, "ann") {
 					served = append(served, network+" refused")
 					return
 				}
 				<-release
 				served = append(served, network)
-				queue.give(network, "")
+				queue.give(network, "ann")
 			}()
 			synctest.Wait()
 		}
@@ -52,13 +52,13 @@ func TestTurnsAreFair(t *testing.T) {
 func TestTurnsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var queue turns
+		queue := turns{failures: &failures{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var mu sync.Mutex
 		answers := map[string]int{}
 		ask := func(network string) {
 			go func() {
-				answer := fmt.Sprint(network, queue.take(ctx, network, "", 0))
+				answer := fmt.Sprint(network, queue.take(ctx, network, "ann"))
 				mu.Lock()
 				defer mu.Unlock()
 				answers[answer]++
@@ -84,18 +84,21 @@ func TestTurnsAreBounded(t *testing.T) {
 func TestGuessesAreSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var queue turns
+		queue := turns{failures: &failures{}}
+		for range failsByUser {
+			queue.failures.add("198.51.100.1", "ann", time.Now())
+		}
 		began := time.Now()
 		for n := range 5 {
 			network := fmt.Sprint("guesser", n)
-			if !queue.take(t.Context(), network, "ann", 0) {
+			if !queue.take(t.Context(), network, "ann") {
 				t.Fatal("refused")
 			}
 			queue.give(network, "ann")
-			if !queue.take(t.Context(), "elsewhere", "", 0) {
+			if !queue.take(t.Context(), "elsewhere", "bob") {
 				t.Fatal("another user is refused")
 			}
-			queue.give("elsewhere", "")
+			queue.give("elsewhere", "bob")
 		}
 		if took := time.Since(began); took != 4*guessPause {
 			t.Errorf("five checks took %v", took)

@@ -27,7 +27,8 @@ type users struct {
 }
 
 // Correct passwords are cached as keyed hashes while they are in use: browsers send the
-// password with every request, and a check takes 0.1 s or more of a processor.
+// password with every request, and a check takes 0.1 s or more of a processor. They count from the
+// network that sent them: from others this would be a way to guess fast.
 const (
 	rememberFor  = 5 * time.Minute
 	rememberMost = 1000
@@ -77,19 +78,19 @@ func (u *users) token(given string) (identity.User, bool) {
 	return user, ok
 }
 
-// password returns the named user if the password is correct.
-func (u *users) password(name, given string) (identity.User, bool) {
+// password returns the named user if the password is correct, and caches it for the network.
+func (u *users) password(name, given, network string) (identity.User, bool) {
 	user := u.byName[name] // unknown users have no password
 	if !user.HasPassword(given) {
 		return identity.User{}, false
 	}
-	u.remember(name, given)
+	u.remember(name, given, network)
 	return user, true
 }
 
-// remembered returns the user if the password is cached.
-func (u *users) remembered(name, given string) (identity.User, bool) {
-	sum := u.sum(name, given)
+// remembered returns the user if the password is cached for the network.
+func (u *users) remembered(name, given, network string) (identity.User, bool) {
+	sum := u.sum(name, given, network)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
@@ -100,8 +101,8 @@ func (u *users) remembered(name, given string) (identity.User, bool) {
 	return u.byName[name], ok
 }
 
-func (u *users) remember(name, given string) {
-	sum, now := u.sum(name, given), time.Now()
+func (u *users) remember(name, given, network string) {
+	sum, now := u.sum(name, given, network), time.Now()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.known) >= rememberMost {
@@ -110,9 +111,9 @@ func (u *users) remember(name, given string) {
 	u.known[sum] = now.Add(rememberFor)
 }
 
-func (u *users) sum(name, given string) (sum [sha256.Size]byte) {
+func (u *users) sum(name, given, network string) (sum [sha256.Size]byte) {
 	mac := hmac.New(sha256.New, u.key[:])
-	mac.Write([]byte(name + "\x00" + given))
+	mac.Write([]byte(name + "\x00" + network + "\x00" + given)) // the password may contain anything
 	mac.Sum(sum[:0])
 	return sum
 }
