@@ -24,7 +24,8 @@ for _, name in ipairs({'a:' .. arg(1), 'k:' .. arg(1)}) do
 end
 if arg(9) ~= '' then
   local n, pause = 0, string.sub(field, 1, 2) == 'k:'
-  for name, other in pairs(live) do
+  for name, other in pairs(live) do -- what is reserved counts, too: it is an act soon
+    if other.state == 'R' and other.til > now and name ~= field and pause == (string.sub(name, 1, 2) == 'k:') then n = n + 1 end
     if not pause and other.state == 'O' and other.til > now then n = n + 1 end
     if pause and other.state == 'P' and other.til == 0 and name ~= standing then n = n + 1 end
   end

@@ -177,6 +177,8 @@ var (
 	ErrLogin error = refusedLogin{}
 	// ErrTooLarge means that a transaction is beyond the Limits. Nothing was changed.
 	ErrTooLarge = errors.New("the transaction is too large for the store")
+	// ErrFull means that as many requests as may be are open or queued. Nothing was changed.
+	ErrFull = errors.New("the store has no place for another request")
 	// ErrNotReady means that the store is not set up for this release. The text says what to do.
 	ErrNotReady = errors.New("the store is not set up")
 	// ErrCopying means that only a part of another store was copied to this one.

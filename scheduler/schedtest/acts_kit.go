@@ -57,6 +57,7 @@ func actsChecks() []actsCheck {
 		{"ANoteIsInTheAuditLogOnly", aNoteIsInTheAuditLogOnly},
 		{"BadActsAreRefused", badActsAreRefused},
 		{"OpenRequestsAreBounded", openRequestsAreBounded},
+		{"ConcurrentRequestsShareTheBound", concurrentRequestsShareTheBound},
 		{"PausesAreBounded", pausesAreBounded},
 		{"EndedContextIsAnError", actsEndedContextIsAnError},
 	}

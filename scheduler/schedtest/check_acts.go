@@ -264,6 +264,26 @@ func openRequestsAreBounded(b *actsBench) {
 	b.do(all)
 }
 
+func concurrentRequestsShareTheBound(b *actsBench) {
+	const room = 5
+	for n := range b.MaxOpen - room {
+		b.do(trigger(fmt.Sprint("t", n), jobName))
+	}
+	var asking sync.WaitGroup
+	for n := range 4 * room {
+		asking.Go(func() {
+			_, err := b.Do(b.Context(), trigger(fmt.Sprint("more", n), fmt.Sprint("job", n))) // no two are in one line
+			if err != nil && !errors.As(err, new(*acts.Error)) {
+				b.Errorf("Do = %v", err)
+			}
+		})
+	}
+	asking.Wait()
+	if open := b.open().Requests; len(open) > b.MaxOpen || len(open) <= b.MaxOpen-room {
+		b.Errorf("%d requests are open, at most %d may be", len(open), b.MaxOpen)
+	}
+}
+
 func actsEndedContextIsAnError(b *actsBench) {
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()

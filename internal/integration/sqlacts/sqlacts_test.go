@@ -342,6 +342,59 @@ func TestParallelTransactionsShareTheBound(t *testing.T) {
 	}
 }
 
+// Requests of transactions and of replicas at the same time share one bound: none of the transactions has
+// committed before all have asked, nor have they all when the replicas ask.
+func TestReplicasAndTransactionsShareTheBound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const transactions, each, replicas, asked = 2, 490, 3, 30
+	var asking, done sync.WaitGroup
+	asking.Add(transactions)
+	for n := range transactions {
+		done.Go(func() {
+			err := pgx.BeginFunc(w.Context(), w.pool, func(tx pgx.Tx) error {
+				_, err := tx.Exec(w.Context(), fmt.Sprintf(`DO $$ BEGIN FOR i IN 1 .. %d LOOP
+					PERFORM quorate.trigger_job('j', id => 't%d-' || i);
+				END LOOP; END $$`, each, n))
+				asking.Done()
+				asking.Wait()
+				var other sync.WaitGroup
+				for replica := range replicas {
+					store := onestore.New(w.store)
+					other.Go(func() {
+						for i := range asked {
+							one := acts.Act{ID: fmt.Sprintf("r%d-%d-%d", n, replica, i), Kind: acts.Trigger, Job: fmt.Sprint("j", n, replica, i)}
+							if _, err := store.Do(w.Context(), one); err != nil && !errors.As(err, new(*acts.Error)) {
+								w.Error(err)
+							}
+						}
+					})
+				}
+				other.Wait()
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+	queued, err := w.acts.Queued(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, _, err := w.store.List(t.Context(), store.Of(store.Acts, "open"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := queued + len(open[0]); n != acts.MaxOpen {
+		t.Errorf("%d requests are queued, %d open: %d together, want %d", queued, len(open[0]), n, acts.MaxOpen)
+	}
+	if _, err := w.acts.Do(t.Context(), acts.Act{ID: "c", Kind: acts.Cancel, Job: "j", Run: "r"}); err != nil {
+		t.Errorf("a cancel: %v", err)
+	}
+}
+
 // What others have asked for, in whatever form, is not in the way.
 func TestBesideOddRequests(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package acts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,6 +22,9 @@ func (s *Store) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
 		made, t, err = s.place(ctx, act)
 		return t, err
 	})
+	if errors.Is(err, store.ErrFull) {
+		err = acts.TooMany(act.Kind, act.Kind.Most(s.most))
+	}
 	if err != nil {
 		return acts.Act{}, err
 	}
@@ -37,7 +41,7 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 	}
 	some := store.Of(store.Acts, inForce)
 	some.Limit = openMost
-	lists, stamp, err := s.store.List(ctx, store.Only(id), store.Only(line), some)
+	lists, stamp, err := s.store.List(ctx, store.Only(id), store.Only(line), some, store.Of(store.Acts, "places"))
 	if err != nil {
 		return act, nil, err
 	}
@@ -48,7 +52,8 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 		}
 		return known, nil, nil
 	}
-	if err := s.checkLimit(act, lists[2], stamp.At()); err != nil {
+	others, err := s.checkLimit(act, lists[2], stamp.At())
+	if err != nil {
 		return act, nil, err
 	}
 	t := &store.Txn{Life: stamp.Life, If: []store.Compare{{Key: id}, {Key: line}}}
@@ -61,23 +66,28 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 			act.At = last.Last().Add(time.Millisecond)
 		}
 	}
+	if act.Kind.Request() {
+		if err := s.takePlace(t, act, lists[3], others); err != nil {
+			return act, nil, err
+		}
+	}
 	return act, t, put(t, act, append(keys, logKey("audit", act))...)
 }
 
-// checkLimit returns the error for one act too many beside those in force.
-func (s *Store) checkLimit(act acts.Act, inForce []store.Record, now time.Time) error {
+// checkLimit returns the acts in force that count beside this one, and the error for one too many.
+func (s *Store) checkLimit(act acts.Act, inForce []store.Record, now time.Time) ([]acts.Act, error) {
 	most := act.Kind.Most(s.most)
 	if act.Kind == acts.Pause {
 		most = s.pauses
 	}
-	if act.Kind == acts.Resume || len(inForce) < most {
-		return nil
+	if act.Kind == acts.Resume {
+		return nil, nil
 	}
 	all := slices.DeleteFunc(s.decode(inForce), func(a acts.Act) bool {
 		return a.Kind == acts.Resume || a.Kind == acts.Pause && a.Line() == act.Line() || a.Kind.Request() && !a.Expires().After(now)
 	})
 	if len(all) >= most {
-		return acts.TooMany(act.Kind, most)
+		return all, acts.TooMany(act.Kind, most)
 	}
-	return nil
+	return all, nil
 }

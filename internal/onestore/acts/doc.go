@@ -7,6 +7,7 @@
 //	open ID          an open request
 //	line LINE        the latest request of a line of acts
 //	pause TARGET     the latest pause or resume of a target
+//	places N         the open requests that have some of the places
 //	queue ID         a request without an instant, made by an application's transaction
 //
 // A new act compares the record of its ID, so it is made once. It replaces the latest act of
@@ -17,6 +18,6 @@
 // requests of the line until it ends, or a later one could overtake it. Readers make queued
 // requests acts.
 //
-// One new act in many deletes what is old. The bounds of open requests and of pauses are
-// checked against what was read: competing requests may exceed them by their number.
+// One new act in many deletes what is old. A new request takes a place, so requests at the same time do not
+// exceed their bound. That of pauses is checked against what was read: competing ones may exceed it.
 package acts

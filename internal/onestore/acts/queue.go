@@ -64,7 +64,7 @@ func (s *Store) takeQueued(ctx context.Context, queue []store.Record) (any bool)
 	for _, r := range queue {
 		err := s.change(ctx, "taking the request "+r.Key.Sub, func() (*store.Txn, error) { return s.take(ctx, r) })
 		switch {
-		case errors.Is(err, store.ErrUnavailable), errors.Is(err, locking.ErrSplit), ctx.Err() != nil, errors.As(err, new(*acts.Error)):
+		case errors.Is(err, store.ErrUnavailable), errors.Is(err, locking.ErrSplit), ctx.Err() != nil, errors.As(err, new(*acts.Error)), errors.Is(err, store.ErrFull):
 			return any // as many as may be are open: they wait in the queue
 		case err != nil:
 			s.Unreadable.Skipped(r.Key.String(), err)

@@ -35,6 +35,7 @@ const (
 	invalidLogin         = "28000"
 	undefinedDatabase    = "3D000"
 	wrongSetting         = "QS001"
+	noPlace              = "QS002"
 )
 
 // code is that of the server's answer, "" if err is none. What went wrong while connecting
@@ -96,6 +97,8 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		err = fmt.Errorf("%w: %s (%w)", store.ErrNotReady, aboutRights(call, err), err)
 	case c == lockNotAvailable:
 		err = meaning{fmt.Errorf("another transaction holds a record: %w", err), store.ErrLocked}
+	case c == noPlace:
+		err = meaning{err, store.ErrFull}
 	case c == readOnly:
 		s.pool.Reset() // the primary is another server by now: the next call looks for it
 		err = meaning{err, store.ErrUnavailable}

@@ -69,8 +69,8 @@ EXCEPTION
         RETURN 'it is nested more than 32 deep';
 END $$;
 
--- The places of requests that trigger_job has queued. One is free if its act is neither queued nor
--- open; one that a transaction takes is locked until it ends. So parallel transactions do not
+-- The places of requests that trigger_job has queued, and of open ones. One is free if its act is neither
+-- queued nor open; one that a transaction takes is locked until it ends. So parallel transactions do not
 -- take more places than there are, and do not wait for each other.
 CREATE TABLE places (
     n   int PRIMARY KEY,
@@ -102,6 +102,29 @@ BEGIN
     END LOOP;
     RETURN false;
 END $$;
+
+-- hold_place gives a place to a request that becomes open without having been queued, so both kinds share
+-- the bound, also in transactions at the same time. Cancels need none: they end what has the places.
+-- Arguments: none. A trigger of records.
+CREATE FUNCTION hold_place() RETURNS trigger
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    kind text;
+BEGIN
+    BEGIN
+        kind := NEW.value ->> 'kind';
+    EXCEPTION WHEN data_exception THEN -- a document that cannot be read is no cancel
+    END;
+    IF kind IS DISTINCT FROM 'cancel' THEN
+        PERFORM FROM places p WHERE p.act = NEW.sub FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND AND NOT take_place(NEW.sub) THEN
+            RAISE SQLSTATE 'QS002' USING MESSAGE = '1000 requests are open or queued already';
+        END IF;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER hold_place AFTER INSERT ON records FOR EACH ROW
+WHEN (NEW.kind = 'act' AND NEW.name = 'open') EXECUTE FUNCTION hold_place();
 
 -- trigger_job asks for one run of a job if the transaction of the caller commits, and
 -- returns the ID of the request. It only queues the request: a replica orders it later. So it
@@ -174,4 +197,4 @@ BEGIN
     RETURN act_id;
 END $$;
 
-REVOKE ALL ON FUNCTION misfit, unfit, take_place, trigger_job FROM PUBLIC;
+REVOKE ALL ON FUNCTION misfit, unfit, take_place, hold_place, trigger_job FROM PUBLIC;
