@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -47,8 +49,26 @@ func (b *builder) checkFunc(p path, job JobConfig) {
 		b.at(p, "has no func; write the name of a registered function%s", known(b.registry))
 	case b.registry != nil:
 		_, err := b.registry.Bind(job.Func, job.Params, limits(b.cfg, job))
-		b.bind(p, err)
+		b.bind(p, err, nil)
+		if err == nil { // no run should be the first to see what references stand for
+			_, err = b.registry.Bind(job.Func, resolvable(job.Params), limits(b.cfg, job))
+			b.bind(p, err, job.Params)
+		}
 	}
+}
+
+// resolvable returns params with what references stand for, where that is known here.
+func resolvable(params map[string]any) map[string]any {
+	tree, _ := decode.Map(params, nil, func(v any, _ []string) (any, error) { // no leaf fails
+		if text, ok := v.(string); ok && hasReference(text) {
+			if value, err := Expand(text); err == nil {
+				return refs.Escape(value), nil
+			}
+		}
+		return v, nil
+	})
+	out, _ := tree.(map[string]any)
+	return out
 }
 
 // checkFormerly makes sure that a job's first name is not another job's, now or
@@ -121,14 +141,15 @@ func (c CatchUpConfig) check(ps *problems, p path) {
 	}
 }
 
-// bind reports each of the errors of binding a function at its place.
-func (b *builder) bind(p path, err error) {
+// bind reports each of the errors of binding a function at its place. If params were resolved for
+// that, no message shows what their references stand for.
+func (b *builder) bind(p path, err error, resolved map[string]any) {
 	if err == nil {
 		return
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {
-			b.bind(p, one)
+			b.bind(p, one, resolved)
 		}
 		return
 	}
@@ -138,14 +159,18 @@ func (b *builder) bind(p path, err error) {
 	}
 	params := p.with("params")
 	param, ok := errors.AsType[*jobs.ParamError](err)
-	switch {
-	case !ok:
-		b.at(params, "%v", err)
-	case strings.HasPrefix(param.Msg, "unknown"):
-		b.atKey(params.with(param.Path...), "%s", param.Msg)
-	default:
-		b.at(params.with(param.Path...), "%s", param.Msg)
+	if !ok {
+		param = &jobs.ParamError{Msg: err.Error()}
 	}
+	values := valuesBelow(resolved)
+	if text, _ := textAt(resolved, param.Path); text != "" {
+		values = secretValues(text)
+	}
+	report := b.at
+	if strings.HasPrefix(param.Msg, "unknown") {
+		report = b.atKey
+	}
+	report(params.with(param.Path...), "%s", unquoted(param.Msg, values))
 }
 
 func known(registry *jobs.Registry) string {

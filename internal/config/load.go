@@ -88,7 +88,8 @@ func (s Source) read() raw {
 		ps.origin.overrides = append(ps.origin.overrides, override{set.path, set.label})
 		ps.check(layers.Load(confmap.Provider(set.tree(), ""), nil))
 	}
-	ps.origin.files = filesIn(layers.Raw())
+	ps.origin.tree = layers.Raw()
+	ps.origin.files = filesIn(ps.origin.tree)
 	ps.origin.referenced = sumsOf(ps.origin.files)
 	return raw{tree: layers.Raw(), problems: ps}
 }

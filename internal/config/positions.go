@@ -24,11 +24,12 @@ type position struct {
 // A nil origin knows no place.
 type origin struct {
 	file       string
-	text       []byte     // of the file
-	root       *yaml.Node // nil for an empty file
-	overrides  []override // in the order they were applied
-	files      []string   // that it refers to
-	referenced string     // hashes of their content
+	text       []byte         // of the file
+	root       *yaml.Node     // nil for an empty file
+	tree       map[string]any // what was written, in the file and elsewhere: with references
+	overrides  []override     // in the order they were applied
+	files      []string       // that it refers to
+	referenced string         // hashes of their content
 }
 
 // An override is a value from outside the file.

@@ -111,6 +111,7 @@ func (ps *problems) err() error {
 	if len(ps.list) == 0 {
 		return nil
 	}
+	ps.unquote()
 	slices.SortStableFunc(ps.list, func(a, b Problem) int {
 		return cmp.Or(
 			-cmp.Compare(min(a.Line, 1), min(b.Line, 1)), // places in the file first

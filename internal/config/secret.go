@@ -2,10 +2,14 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/mask"
 	"github.com/quorate/quorate/internal/refs"
 )
 
@@ -31,6 +35,127 @@ func expandSetting(text string) (string, error) {
 
 // value returns what one reference stands for.
 func value(reference string) (string, error) { return refs.In(reference)[0].Value() }
+
+// unquote takes what references stand for out of all messages, unless they are ${plain:…}: a value may be
+// a secret, also in the wrong place. A mistake of a text with references names them, and keeps its words only
+// if they have no part of a value. In others, values are replaced by their references.
+func (ps *problems) unquote() {
+	if ps.origin == nil || len(ps.list) == 0 {
+		return
+	}
+	byValue := valuesBelow(ps.origin.tree)
+	if len(byValue) == 0 {
+		return
+	}
+	var pairs []string
+	for _, value := range slices.SortedFunc(maps.Keys(byValue), func(a, b string) int { return len(b) - len(a) }) {
+		if len(value) >= leastQuoted {
+			pairs = append(pairs, value, byValue[value])
+		}
+	}
+	spelled := mask.New(slices.Collect(maps.Keys(byValue)), leastQuoted)
+	others := func(msg string) string { return spelled.Text(strings.NewReplacer(pairs...).Replace(msg)) }
+	for i := range ps.list {
+		problem := &ps.list[i]
+		text, at := textAt(ps.origin.tree, problem.path)
+		values := secretValues(text)
+		if len(values) > 0 { // what is within it is no name that was written
+			problem.Path = at.String()
+		}
+		if len(values) == 0 || strings.HasPrefix(problem.Msg, "warning: ") {
+			problem.Msg = others(problem.Msg)
+			continue
+		}
+		problem.Msg = others(unquoted(problem.Msg, values))
+	}
+}
+
+// unquoted returns a message without the values of references.
+func unquoted(msg string, values map[string]string) string {
+	what, advice, _ := strings.Cut(msg, "; ")
+	if len(values) == 0 || !mayQuote(what, values) {
+		return msg
+	}
+	for value := range values { // the advice may be a part of it
+		if strings.Contains(value, ";") || strings.Contains(advice, value) {
+			advice = ""
+		}
+	}
+	what = fmt.Sprintf("is refused with what %s stands for, which is not shown", strings.Join(slices.Sorted(maps.Values(values)), " and "))
+	if advice != "" {
+		what += "; " + advice
+	}
+	return what
+}
+
+// mayQuote reports whether a message may have a part of a value, or a number in another form.
+func mayQuote(msg string, values map[string]string) bool {
+	if strings.ContainsAny(msg, "\"`0123456789") {
+		return true
+	}
+	msg = strings.ToLower(msg)
+	for value := range values {
+		value = strings.ToLower(value)
+		for from := range max(1, len(value)-leastQuoted+1) {
+			if strings.Contains(msg, value[from:min(len(value), from+leastQuoted)]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leastQuoted is the length in bytes below which a value is not looked for in messages about other
+// settings: they would be full of it.
+const leastQuoted = 4
+
+// valuesBelow are the secretValues of all texts in a tree.
+func valuesBelow(tree map[string]any) map[string]string {
+	all := map[string]string{}
+	_, _ = decode.Map(tree, nil, func(v any, _ []string) (any, error) { // no leaf fails
+		if text, ok := v.(string); ok {
+			maps.Copy(all, secretValues(text))
+		}
+		return v, nil
+	})
+	return all
+}
+
+// secretValues are the values of the references in a text that may be secrets, with these; none if one of
+// the references has no value: a message is about that then, and no value was used.
+func secretValues(text string) map[string]string {
+	values := map[string]string{}
+	for _, ref := range refs.In(text) {
+		value, err := ref.Value()
+		switch {
+		case err != nil:
+			return nil
+		case !ref.Plain && value != "":
+			values[value] = ref.Text
+		}
+	}
+	return values
+}
+
+// textAt returns the text that was written at p, or around it, and where that is; empty if there is none.
+func textAt(tree any, p path) (string, path) {
+	for n, step := range p {
+		switch in := tree.(type) {
+		case string:
+			return in, p[:n]
+		case map[string]any:
+			tree = in[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(in) {
+				return "", p
+			}
+			tree = in[i]
+		}
+	}
+	text, _ := tree.(string)
+	return text, p
+}
 
 // A markedText is a text with a number in place of each reference, so that it can be
 // parsed as a URL: digits fit everywhere, also where a port is.

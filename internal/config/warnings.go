@@ -34,6 +34,7 @@ func (c *Config) Warnings() []Problem {
 
 // shown returns the first maxShown warnings, and the number of the others.
 func (ps *problems) shown() []Problem {
+	ps.unquote()
 	if more := len(ps.list) - maxShown; more > 0 {
 		return append(ps.list[:maxShown:maxShown], Problem{Msg: fmt.Sprintf("and %d more warnings", more)})
 	}
