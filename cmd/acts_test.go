@@ -63,7 +63,7 @@ func TestActs(t *testing.T) {
 		code int
 		says string
 	}{
-		{"pause --tag offen --reason typo", exitDone, "no job on these nodes has the tag offen"},
+		{"pause --tag offen --reason typo", exitDone, "no job of this cluster has the tag offen"},
 		{"resume --tag often", exitDone, "tag often was not paused"},
 		{"resume --tag offen", exitDone, ""},
 		{"pause", exitUsage, "name one job"},

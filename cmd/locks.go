@@ -51,7 +51,7 @@ func lockListing(rows []listing.Lock, now time.Time) output.Table[listing.Lock] 
 		Cells: func(r listing.Lock) []string {
 			return []string{
 				r.Job, output.Dash(r.Holder), output.Dash(r.Tick), output.Dash(r.Token), output.Since(listing.Time(r.Since), now),
-				timeLeft(r.LeftMillis), heldBy(r), r.State,
+				timeLeft(r.LeftMillis), ofSeveral(r.Nodes), r.State,
 			}
 		},
 		Rows:   rows,
@@ -62,12 +62,12 @@ func lockListing(rows []listing.Lock, now time.Time) output.Table[listing.Lock] 
 	}
 }
 
-// heldBy is how many of the nodes hold the lock, "-" if there is only one, or one store.
-func heldBy(r listing.Lock) string {
-	if strings.HasSuffix(r.Nodes, "/1") {
+// ofSeveral is how many of the nodes have agreed, "-" if there is only one, or one store.
+func ofSeveral(agreed string) string {
+	if strings.HasSuffix(agreed, "/1") {
 		return "-"
 	}
-	return r.Nodes
+	return agreed
 }
 
 func timeLeft(ms *int64) string {

@@ -182,7 +182,7 @@ const storeIsNew = "the store is declared new"
 
 func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
 	if restored {
-		return failure.Usagef("--restored is for one store: a restarted Redis node abstains by itself")
+		return failure.Usagef("--restored is for PostgreSQL, etcd and ZooKeeper: after a restart Redis abstains by itself")
 	}
 	nodes, err := s.RedisNodes(c.CommandPath())
 	if err == nil {
@@ -203,7 +203,7 @@ func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 
 func declareAhead(c *cobra.Command, a *cli, s *cluster.Store) error {
 	if s.OnNodes() {
-		return failure.Usagef("--ahead is for PostgreSQL: Redis nodes grant ticks again when their clocks have reached their tokens")
+		return failure.Usagef("--ahead is for PostgreSQL: Redis grants ticks again when its clock has reached its tokens")
 	}
 	one, err := s.OneStore(c.CommandPath())
 	if err != nil {

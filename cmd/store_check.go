@@ -80,35 +80,22 @@ func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
 }
 
 func checkListing(list []listing.Check) output.Table[listing.Check] {
+	title := "NODE"
 	if len(list) > 0 && list[0].Kind == listing.KindStore {
-		return oneStoreListing(list)
+		title = "STORE"
 	}
 	return output.Table[listing.Check]{
-		Columns: []string{"NODE", "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
+		Columns: []string{title, "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
 		Cells: func(r listing.Check) []string {
 			return []string{
 				output.Dash(r.Node), r.State, r.Verdict, output.Millis(r.RTTMillis), output.Millis(r.OffsetMilli), memory(r),
 				output.Dash(r.Version), persistence(r),
 			}
 		},
-		Rows: list,
-		Drop: []string{"VERSION", "MEMORY", "RTT"},
-		Cut:  []string{"NODE"},
-	}
-}
-
-// oneStoreListing is that of one store, without what only Redis nodes have.
-func oneStoreListing(list []listing.Check) output.Table[listing.Check] {
-	return output.Table[listing.Check]{
-		Columns: []string{"STORE", "STATE", "VERDICT", "RTT", "OFFSET", "VERSION"},
-		Cells: func(r listing.Check) []string {
-			return []string{
-				output.Dash(r.Node), r.State, r.Verdict, output.Millis(r.RTTMillis), output.Millis(r.OffsetMilli), output.Dash(r.Version),
-			}
-		},
-		Rows: list,
-		Drop: []string{"VERSION", "RTT"},
-		Cut:  []string{"STORE"},
+		Rows:   list,
+		Sparse: []string{"MEMORY", "PERSISTENCE"}, // only Redis has them
+		Drop:   []string{"VERSION", "MEMORY", "RTT"},
+		Cut:    []string{title},
 	}
 }
 

@@ -75,7 +75,7 @@ func tickTable(rows []listing.Tick) output.Table[listing.Tick] {
 		Columns: []string{"TICK", "OUTCOME", "REPLICA", "TOKEN", "VOTES", "TOOK", "WHY"},
 		Cells: func(r listing.Tick) []string {
 			return []string{
-				r.Tick, string(r.Outcome), output.Dash(r.Replica), output.Dash(r.Token), output.Dash(r.Votes),
+				r.Tick, string(r.Outcome), output.Dash(r.Replica), output.Dash(r.Token), ofSeveral(output.Dash(r.Votes)),
 				output.Took(r.Run, time.Now()), output.Why(r.Run),
 			}
 		},

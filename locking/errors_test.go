@@ -12,7 +12,7 @@ import (
 func TestNodeErrorNamesItsNodeOnce(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		"node is blank":         "a:1: node is blank",
+		"node is blank":         "a:1: it is blank",
 		"a:1: belongs to [b:1]": "a:1: belongs to [b:1]",
 		"b:1: is the same one":  "a:1: b:1: is the same one",
 	} {
@@ -34,9 +34,9 @@ func TestAcquireErrorSaysWhy(t *testing.T) {
 			Reason: locking.ErrClaimed, Holder: "r1", HolderToken: 7, HolderTick: at,
 		},
 		"j: competitors blocked one another (1 of 5 votes)": {Reason: locking.ErrSplit},
-		"j: no quorum of nodes answered (1 of 5 votes; a: i/o timeout; b: node is down)": {
+		"j: no quorum of nodes answered (1 of 5 votes; a: i/o timeout; b: it is down)": {
 			Reason: locking.ErrNoQuorum, Nodes: []locking.NodeError{
-				{Node: "a", Err: errors.New("i/o timeout")}, {Node: "b", Err: errors.New("node is down")},
+				{Node: "a", Err: errors.New("i/o timeout")}, {Node: "b", Err: errors.New("it is down")},
 			},
 		},
 		"j: validity was used up before the claim was complete (1 of 5 votes)": {Reason: locking.ErrTooSlow},

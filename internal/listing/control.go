@@ -154,7 +154,7 @@ func (c Control) warning(ctx context.Context, act acts.Act) (string, error) {
 		if act.Tag == "" || slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return slices.Contains(v.Tags, act.Tag) }) {
 			return "", err
 		}
-		return "no job on these nodes has the " + act.Target(), err
+		return "no job of this cluster has the " + act.Target(), err
 	}
 	open, err := c.Acts.Open(ctx)
 	if slices.ContainsFunc(open.Pauses, func(p acts.Act) bool { return p.Target() == act.Target() }) {

@@ -103,7 +103,7 @@ func (d Directory) Require(key string) error {
 	if _, ok := d.Last[key]; ok {
 		return nil
 	}
-	return fmt.Errorf("job %q %w on these nodes; quorate jobs lists them", key, ErrNotFound)
+	return fmt.Errorf("job %q %w in this cluster; quorate jobs lists them", key, ErrNotFound)
 }
 
 // rowsOf turns what was read into rows.

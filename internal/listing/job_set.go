@@ -50,7 +50,7 @@ func (r Reader) JobSet(ctx context.Context, hash string) (scheduler.JobSet, erro
 		return scheduler.JobSet{}, fmt.Errorf("the set of jobs %q was %w: it is not published yet, or no replica has served it for a day", hash, ErrNotFound)
 	}
 	if err == nil && len(set.Jobs) < set.Count {
-		err = fmt.Errorf("the set of jobs %q was %w: its %d jobs take more than the 1 MiB that the nodes keep", hash, ErrNotFound, set.Count)
+		err = fmt.Errorf("the set of jobs %q was %w: its %d jobs take more than the 1 MiB that are kept", hash, ErrNotFound, set.Count)
 	}
 	return set, err
 }

@@ -175,7 +175,7 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 	if e.Holder != "b" || e.HolderToken != 8 || !e.HolderTick.Equal(held.tick) || !e.Until.Equal(now.Add(3*time.Second)) {
 		t.Errorf("refusal names %s, token %d, tick %v, until %v", e.Holder, e.HolderToken, e.HolderTick, e.Until)
 	}
-	for _, want := range []string{"job: lock is held by b", "1 of 5 votes", "n1: the tick is claimed by c with token 6", "n5: node is down: connection refused"} {
+	for _, want := range []string{"job: lock is held by b", "1 of 5 votes", "n1: the tick is claimed by c with token 6", "n5: it is down: connection refused"} {
 		if !strings.Contains(e.Error(), want) {
 			t.Errorf("%q lacks %q", e.Error(), want)
 		}

@@ -203,22 +203,44 @@ func (e events) draining(running []string) {
 // nodes logs what happens to nodes.
 func (e events) nodes() members.Observer {
 	return members.Observer{
-		Down: func(node string, err error) { e.log.Warn("node is down", "node", node, "error", oneLine(err)) },
-		Up:   func(node string) { e.log.Info("node answers again", "node", node) },
+		Down: func(node string, err error) {
+			what, which := named(node)
+			e.log.Warn(what+" is down", append(which, "error", oneLine(err))...)
+		},
+		Up: func(node string) {
+			what, which := named(node)
+			e.log.Info(what+" answers again", which...)
+		},
 		Formatted: func(node string, until time.Time) {
-			e.log.Info("blank node joined; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
+			what, which := named(node)
+			e.log.Info("blank "+what+" joined; it abstains for a grace", append(which, "until", jobs.FormatTick(until))...)
 		},
 		Restarted: func(node string, until time.Time) {
 			e.log.Warn("the server of the node was restarted, or is another one now, and may have forgotten; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
 		},
 		Skewed: e.skewed,
-		Warn:   func(node, text string) { e.log.Warn(text, "node", node) },
+		Warn: func(node, text string) {
+			_, which := named(node)
+			e.log.Warn(text, which...)
+		},
 	}
+}
+
+// named is what a line calls a node, and its name: of one Redis, which is the store, there is none.
+func named(node string) (what string, attrs []any) {
+	if node == members.SingleName {
+		return "store", nil
+	}
+	return "node", []any{"node", node}
 }
 
 func (e events) skewed(node string, by time.Duration) {
 	whose := "this replica's clock"
-	if node != "" {
+	switch node {
+	case "":
+	case members.SingleName:
+		whose = "the store's clock"
+	default:
 		whose = "the clock of node " + node
 	}
 	switch {
@@ -234,9 +256,9 @@ func (e events) skewed(node string, by time.Duration) {
 // claimed is the tick as its claim names it: of a backfill that is not its nominal time.
 func claimed(e ledger.Entry) string { return jobs.FormatTick(e.OrderKey()) }
 
-// votes are those of a claim; nothing if no nodes vote.
+// votes are those of a claim; nothing of one store, or of a single node.
 func votes(v locking.Votes) slog.Attr {
-	if v.Of == 0 {
+	if v.Of < 2 {
 		return slog.Attr{}
 	}
 	return slog.String("votes", strconv.Itoa(v.For)+"/"+strconv.Itoa(v.Of))

@@ -46,7 +46,7 @@ func TestReadyMeansThatNodesTakeWrites(t *testing.T) {
 			t.Helper()
 			eventually(t, want, func() bool { return strings.Contains(strings.Join(r.notReady(), ""), want) })
 		}
-		const new, full = "restart grace", "it answers, but takes no writes, so it grants no ticks: the node is out of memory"
+		const new, full = "restart grace", "it answers, but takes no writes, so it grants no ticks: it is out of memory"
 		r := run()
 		says(r, new)
 		memory("1")

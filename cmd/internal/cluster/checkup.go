@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
@@ -25,14 +26,14 @@ func Judge(nodes int, c members.Checkup) Checkup {
 
 // judgeRows computes the checkup from its rows.
 func judgeRows(rows []listing.Check) Checkup {
-	if len(rows) == 1 && rows[0].Kind == listing.KindStore {
+	unwell := slices.ContainsFunc(rows, func(r listing.Check) bool { return r.Verdict != "ok" })
+	if len(rows) > 0 && rows[0].Kind == listing.KindStore {
 		one := []listing.Node{{Kind: listing.KindStore, State: rows[0].State}}
-		return Checkup{Rows: rows, Silent: listing.Quorate(one), Unwell: rows[0].Verdict != "ok"}
+		return Checkup{Rows: rows, Silent: listing.Quorate(one), Unwell: unwell}
 	}
-	c := Checkup{Rows: rows, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
+	c := Checkup{Rows: rows, Unwell: unwell, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
 	nodes, answered := 0, 0
 	for _, r := range rows {
-		c.Unwell = c.Unwell || r.Verdict != "ok"
 		if r.Node == nil {
 			continue
 		}

@@ -38,7 +38,7 @@ func Lines(err error) []string {
 	}
 	line := strings.Join(lines, "; ")
 	if errors.Is(err, members.ErrBlank) {
-		line += "; the first replica that starts formats blank nodes. If the nodes are new, run quorate store init before, so that no tick waits for the grace"
+		line += "; the first replica that starts formats what is blank. If it is new, run quorate store init before, so that no tick waits for the grace"
 	}
 	return []string{line}
 }

@@ -144,7 +144,7 @@ func (n Condition) judgeState() []Finding {
 	case !n.Reachable:
 		return []Finding{{"state", Fix, "it does not answer (" + n.Err.Error() + "): start it, or replace it"}}
 	case n.Blank && !errors.Is(n.Err, locking.ErrRefused):
-		return []Finding{{"state", Fix, "it is blank: a replica formats it when it may, see the replicas' logs; new nodes are declared with quorate store init, before the first replica starts"}}
+		return []Finding{{"state", Fix, "it is blank: a replica formats it when it may, see the replicas' logs; declare what is new with quorate store init, before the first replica starts"}}
 	case n.Err != nil:
 		return []Finding{{"state", Fix, withoutNode(n.Name, n.Err)}}
 	case !n.Vouches:

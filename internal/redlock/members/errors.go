@@ -10,9 +10,9 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// ErrBlank says that the node holds nothing of this namespace: it is new, or lost its
+// ErrBlank says that a node holds nothing of this namespace: it is new, or lost its
 // memory. Run and Join format it if the other nodes allow it.
-var ErrBlank = errors.New("node is blank")
+var ErrBlank = errors.New("it is blank")
 
 // A RefusedError says that the configurations of a node and of this client conflict.
 // Retrying cannot help. It matches locking.ErrRefused.
@@ -111,7 +111,11 @@ func (n *Node) refusal(what, held string) *RefusedError {
 }
 
 func (n *Node) refuse(format string, args ...any) *RefusedError {
-	return &RefusedError{Node: n.name, Reason: fmt.Sprintf(format, args...)}
+	reason := fmt.Sprintf(format, args...)
+	if n.set.OneStore() {
+		reason = strings.NewReplacer("the node", "the store", "these nodes", "this store").Replace(reason)
+	}
+	return &RefusedError{Node: n.name, Reason: reason}
 }
 
 func (n *Node) refusalText(what, held string) string {

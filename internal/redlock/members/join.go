@@ -203,8 +203,11 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 		return err
 	}
 	if !c.mayFormat() {
-		return s.noQuorum(ours+blank, s.Len(), append(failures(c.views),
-			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate store init --recover")))
+		why := failures(c.views)
+		if !s.OneStore() {
+			why = append(why, errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate store init --recover"))
+		}
+		return s.noQuorum(ours+blank, s.Len(), why)
 	}
 	_, err := c.format(ctx, sinceNever)
 	if err = join(err, c.declareNew(ctx)); err == nil {
@@ -238,5 +241,9 @@ func refuseServed(views []view) error {
 }
 
 func servedError(n *Node) error {
-	return n.refuse("the node has served this namespace, so it cannot be declared new; blank nodes beside it are formatted by the replicas and vouch after one restart_grace")
+	text := "the node has served this namespace, so it cannot be declared new"
+	if !n.set.OneStore() {
+		text += "; blank nodes beside it are formatted by the replicas and vouch after one restart_grace"
+	}
+	return n.refuse("%s", text)
 }

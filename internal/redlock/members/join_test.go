@@ -296,8 +296,8 @@ func TestJoinTellsWhatIsWrongWithEachNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		locked.Addr() + ": the node needs a password",
-		wrong.Addr() + ": the node rejects the user or password",
+		locked.Addr() + ": it needs a password",
+		wrong.Addr() + ": it rejects the user or password",
 		servers[1].Addr() + ": connect: connection refused",
 	} {
 		if !strings.Contains(err.Error(), want) {

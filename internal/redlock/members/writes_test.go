@@ -41,7 +41,7 @@ func TestNodesThatTakeNoWrites(t *testing.T) {
 		spoil, mend func(*testing.T, *redistest.Server)
 		want        string
 	}{
-		"no memory":   {config1("maxmemory", "1"), config1("maxmemory", "0"), "the node is out of memory"},
+		"no memory":   {config1("maxmemory", "1"), config1("maxmemory", "0"), "it is out of memory"},
 		"no replicas": {config1("min-replicas-to-write", "1"), config1("min-replicas-to-write", "0"), "enough replicas follow it"},
 		"no disk": {func(t *testing.T, s *redistest.Server) {
 			t.Helper()
@@ -54,7 +54,7 @@ func TestNodesThatTakeNoWrites(t *testing.T) {
 			redistest.Await(t, "saving fails", func(ctx context.Context) bool {
 				return strings.Contains(c.Info(ctx, "persistence").Val(), "rdb_last_bgsave_status:err")
 			})
-		}, config1("stop-writes-on-bgsave-error", "no"), "the node cannot save to disk"},
+		}, config1("stop-writes-on-bgsave-error", "no"), "it cannot save to disk"},
 		"only reads": {acl("-hset"), acl("+hset"), "the user lacks a permission"},
 		"no claims":  {acl("-zadd"), acl("+zadd"), "the user lacks a permission"},
 		"no keys": {acl("resetkeys"), func(t *testing.T, s *redistest.Server) {

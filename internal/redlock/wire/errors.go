@@ -14,15 +14,15 @@ import (
 
 // ErrDown says that the node did not answer recently, so it was not called. The text
 // quotes the last failure.
-var ErrDown = errors.New("node is down")
+var ErrDown = errors.New("it is down")
 
 // errLate: the request got no answer in time although the node is up. It may have taken
 // effect, or may do so later.
-var errLate = errors.New("the request was answered too late, or not at all, while the node was up")
+var errLate = errors.New("the request was answered too late, or not at all, while the server was up")
 
 // errUnsent: the request waited in this process and was never sent. The node does not
 // know of it, and its health is unaffected.
-var errUnsent = errors.New("the request was not sent: it waited too long for earlier ones to the node")
+var errUnsent = errors.New("the request was not sent: it waited too long for earlier ones")
 
 // A ServerError is an error reply of the node's Redis.
 type ServerError struct {
@@ -34,21 +34,21 @@ type ServerError struct {
 
 // advice says what to do about common error replies of Redis.
 var advice = map[string]string{
-	"LOADING":     "the node is loading its data; it will answer when that is done",
-	"BUSY":        "the node is busy with a long script",
-	"OOM":         "the node is out of memory: raise its maxmemory or free some",
-	"MISCONF":     "the node cannot save to disk and refuses writes: look at its log",
-	"NOREPLICAS":  "the node writes only while enough replicas follow it: see its min-replicas-to-write",
-	"READONLY":    "the node is a read-only replica, or became one: only a master grants ticks",
-	"MASTERDOWN":  "the node is a replica without its master: only a master grants ticks",
+	"LOADING":     "it is loading its data; it will answer when that is done",
+	"BUSY":        "it is busy with a long script",
+	"OOM":         "it is out of memory: raise its maxmemory or free some",
+	"MISCONF":     "it cannot save to disk and refuses writes: look at its log",
+	"NOREPLICAS":  "it writes only while enough replicas follow it: see its min-replicas-to-write",
+	"READONLY":    "it is a read-only replica, or became one: only a master grants ticks",
+	"MASTERDOWN":  "it is a replica without its master: only a master grants ticks",
 	"CLUSTERDOWN": "the Redis Cluster does not serve the keys of the namespace now",
 	"TRYAGAIN":    "the Redis Cluster is moving the keys of the namespace to another server",
 	"ASK":         "the Redis Cluster is moving the keys of the namespace to another server",
 	"MOVED":       "another server of the Redis Cluster has the keys of the namespace now",
-	"NOAUTH":      "the node needs a password: set redis.password or put user:password@ into its URL",
-	"WRONGPASS":   "the node rejects the user or password",
-	"WRONGTYPE":   "another program uses a key of this namespace: check what the node stores, or choose another namespace",
-	"NOPERM":      "the user lacks a permission on the node: see the ACL line in the documentation",
+	"NOAUTH":      "it needs a password: set redis.password or put user:password@ into its URL",
+	"WRONGPASS":   "it rejects the user or password",
+	"WRONGTYPE":   "another program uses a key of this namespace: check what is stored there, or choose another namespace",
+	"NOPERM":      "the user lacks a permission: see the ACL line in the documentation",
 }
 
 func (e *ServerError) Error() string {

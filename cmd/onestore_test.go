@@ -1,0 +1,201 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// inMemory stands for PostgreSQL.
+type inMemory struct{ *storetest.Memory }
+
+func (inMemory) Section() string { return config.SectionPostgres }
+
+func (inMemory) Address() string { return "" }
+
+func (s inMemory) Open(context.Context, config.Cluster) (store.Server, error) { return s.Memory, nil }
+
+// A lockedBuffer is written while it is read.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// Calls of each command that asks the store, with jobs that exist and one that does not.
+var storeCalls = map[string][]string{
+	"audit":         {"audit", "audit -o json"},
+	"backfill":      {"backfill tick --from 2026-01-01 --to 2026-01-01T00:00:03Z --dry-run", "backfill tick --from 2026-01-01 --to 2026-01-01T00:00:03Z --reason x", "backfill other --from 2026-01-01 --to 2026-01-02 --reason x"},
+	"cancel":        {"cancel hang --reason x", "cancel other --reason x"},
+	"jobs":          {"jobs"},
+	"jobs forget":   {"jobs forget other --yes", "jobs forget tick --yes"},
+	"locks":         {"locks"},
+	"locks release": {"locks release other --reason x", "locks release hang --reason x"},
+	"logs":          {"logs tick", "logs other"},
+	"nodes":         {"nodes"},
+	"pause":         {"pause other --reason x", "pause --tag other --reason x", "pause tick --reason x"},
+	"pauses":        {"pauses"},
+	"replicas":      {"replicas"},
+	"resume":        {"resume tick --reason x", "resume tick --reason x", "resume other --reason x"},
+	"runs":          {"runs", "runs tick", "runs other", "runs --outcome missed"},
+	"store check":   {"store check"},
+	"store init":    {"store init", "store init --service shop"},
+	"ticks":         {"ticks", "ticks tick", "ticks other"},
+	"top":           {"top --once"},
+	"trigger":       {"trigger tick --reason x", "trigger other --reason x"},
+	// These are not about this store: of nodes alone, of PostgreSQL alone, or of two stores.
+	"nodes change": nil, "store migrate": nil, "store copy": nil,
+}
+
+// Commands and replicas speak of one store as of one, neither of nodes nor of votes, whether it is
+// well, stopped, full or new. So do their errors, and the replica's log.
+func TestCommandsOnOneStore(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	eachCommand(newRoot(&cli{}), func(c *cobra.Command) {
+		top := c
+		for top.HasParent() && top.Parent().HasParent() {
+			top = top.Parent()
+		}
+		if name := strings.TrimPrefix(c.CommandPath(), "quorate "); (top.GroupID == groupLook || top.GroupID == groupAct) && (c.RunE != nil || c.Run != nil) {
+			if _, known := storeCalls[name]; !known {
+				t.Errorf("quorate %s is not tried", name)
+			}
+			calls = append(calls, storeCalls[name]...)
+		}
+	})
+	calls = append(calls, "health", "health --ready")
+	words := regexp.MustCompile(`(?i).*\b(nodes?|vot(e|es|ed|ing)|quorum)\b.*`)
+	says := func(t *testing.T, what, text string) {
+		t.Helper()
+		for _, line := range words.FindAllString(text, -1) {
+			t.Errorf("%s says: %s", what, line)
+		}
+	}
+	for name, open := range map[string]func(t *testing.T) (section string, stores []replica.Store, set func(state string)){
+		"in memory": func(t *testing.T) (string, []replica.Store, func(string)) {
+			var state atomic.Value
+			state.Store("well")
+			m := &storetest.Memory{Fault: func(_ context.Context, c storetest.Call) error {
+				switch {
+				case state.Load() == "stopped":
+					return errors.New("127.0.0.1:5432: connection refused")
+				case state.Load() == "full" && c.Method == "Commit":
+					return storetest.Refusal("no space is left")
+				}
+				return nil
+			}}
+			return "postgres: {url: 'postgres://app@127.0.0.1:5432/app'}", []replica.Store{inMemory{m}}, func(s string) { state.Store(s) }
+		},
+		"Redis": func(t *testing.T) (string, []replica.Store, func(string)) {
+			server := redistest.Start(t)
+			return fmt.Sprintf("redis: {url: %q}", server.URL()), nil, func(s string) {
+				switch s {
+				case "full":
+					if err := server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+						t.Fatal(err)
+					}
+				case "stopped":
+					server.Kill()
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			section, stores, set := open(t)
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = l.Close()
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			text := fmt.Sprintf(`%s
+service: shop
+http: {probes_listen: %q}
+log: {level: debug}
+jobs:
+  tick: {func: exec, schedule: "@every 1s", params: {command: ["true"]}}
+  hang: {func: exec, schedule: "@every 1s", params: {command: [sleep, "100"]}}
+`, section, l.Addr())
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			quorate := func(args ...string) string {
+				var out bytes.Buffer
+				app := App{Registry: builtins(), Stores: stores, In: strings.NewReader(""), Out: &out, Err: &out}
+				app.Exec(t.Context(), append(args, "-c", path))
+				return out.String()
+			}
+			calls := slices.Clone(calls)
+			each := func(state string) {
+				for _, call := range calls {
+					said := strings.ReplaceAll(quorate(strings.Fields(call)...), "has one store and no Redis nodes", "")
+					says(t, state+": quorate "+call, said)
+				}
+			}
+			each("new")
+			if said := quorate("store", "init"); !strings.Contains(said, "declared new") {
+				t.Errorf("store init: %s", said)
+			}
+			var log lockedBuffer
+			ctx, stop := context.WithCancel(t.Context())
+			hard := make(chan struct{})
+			ended := make(chan int, 1)
+			go func() {
+				app := App{Registry: builtins(), Stores: stores, In: strings.NewReader(""), Out: &log, Err: &log, Hard: hard}
+				ended <- app.Exec(ctx, []string{"run", "-c", path})
+			}()
+			defer func() {
+				stop()
+				close(hard)
+				<-ended
+				if t.Failed() {
+					t.Logf("the log\n%s", log.String())
+				}
+			}()
+			eventually(t, "both jobs run", func() bool {
+				text := quorate("runs")
+				return strings.Contains(text, "tick") && strings.Contains(text, "hang")
+			})
+			each("well")
+			calls = append(calls, "store init --restored", "store init --ahead")
+			set("full")
+			eventually(t, "the replica notices that the store is full", func() bool { return strings.Contains(quorate("health", "--ready"), "takes no writes") })
+			each("full")
+			set("stopped")
+			eventually(t, "the replica notices that the store has stopped", func() bool { return !strings.Contains(quorate("health", "--ready"), "takes no writes") })
+			each("stopped")
+			says(t, "the log", log.String())
+		})
+	}
+}
