@@ -77,7 +77,7 @@ var storeCalls = map[string][]string{
 }
 
 // Commands and replicas speak of one store as of one, neither of nodes nor of votes, whether it is
-// well, stopped, full or new. So do their errors, and the replica's log.
+// well, new, full, hung or stopped, and say once what is wrong. So do their errors, and the replica's log.
 func TestCommandsOnOneStore(t *testing.T) {
 	t.Parallel()
 	var calls []string
@@ -100,13 +100,22 @@ func TestCommandsOnOneStore(t *testing.T) {
 		for _, line := range words.FindAllString(text, -1) {
 			t.Errorf("%s says: %s", what, line)
 		}
+		for line := range strings.Lines(text) {
+			for _, once := range []string{"deadline exceeded", "does not answer", "refused by the store"} {
+				if strings.Count(line, once) > 1 {
+					t.Errorf("%s says %q more than once: %s", what, once, line)
+				}
+			}
+		}
 	}
 	for name, open := range map[string]func(t *testing.T) (section string, stores []replica.Store, set func(state string)){
 		"in memory": func(t *testing.T) (string, []replica.Store, func(string)) {
 			var state atomic.Value
 			state.Store("well")
-			m := &storetest.Memory{Fault: func(_ context.Context, c storetest.Call) error {
+			m := &storetest.Memory{Fault: func(ctx context.Context, c storetest.Call) error {
 				switch {
+				case state.Load() == "hung":
+					<-ctx.Done()
 				case state.Load() == "stopped":
 					return errors.New("127.0.0.1:5432: connection refused")
 				case state.Load() == "full" && c.Method == "Commit":
@@ -114,7 +123,7 @@ func TestCommandsOnOneStore(t *testing.T) {
 				}
 				return nil
 			}}
-			return "postgres: {url: 'postgres://app@127.0.0.1:5432/app'}", []replica.Store{inMemory{m}}, func(s string) { state.Store(s) }
+			return "postgres: {url: 'postgres://app@127.0.0.1:5432/app', timeout: 200ms}", []replica.Store{inMemory{m}}, func(s string) { state.Store(s) }
 		},
 		"Redis": func(t *testing.T) (string, []replica.Store, func(string)) {
 			server := redistest.Start(t)
@@ -124,7 +133,10 @@ func TestCommandsOnOneStore(t *testing.T) {
 					if err := server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
 						t.Fatal(err)
 					}
+				case "hung":
+					server.Freeze()
 				case "stopped":
+					server.Thaw()
 					server.Kill()
 				}
 			}
@@ -192,8 +204,11 @@ jobs:
 			set("full")
 			eventually(t, "the replica notices that the store is full", func() bool { return strings.Contains(quorate("health", "--ready"), "takes no writes") })
 			each("full")
+			set("hung")
+			eventually(t, "the replica notices that the store hangs", func() bool { return !strings.Contains(quorate("health", "--ready"), "takes no writes") })
+			each("hung")
 			set("stopped")
-			eventually(t, "the replica notices that the store has stopped", func() bool { return !strings.Contains(quorate("health", "--ready"), "takes no writes") })
+			eventually(t, "the replica notices that the store has stopped", func() bool { return strings.Contains(quorate("health", "--ready"), "connection refused") })
 			each("stopped")
 			says(t, "the log", log.String())
 		})

@@ -12,7 +12,7 @@ import (
 func TestNodeErrorNamesItsNodeOnce(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		"node is blank":         "a:1: it is blank",
+		"it is blank":           "a:1: it is blank",
 		"a:1: belongs to [b:1]": "a:1: belongs to [b:1]",
 		"b:1: is the same one":  "a:1: b:1: is the same one",
 	} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -203,35 +204,26 @@ func (e events) draining(running []string) {
 // nodes logs what happens to nodes.
 func (e events) nodes() members.Observer {
 	return members.Observer{
-		Down: func(node string, err error) {
-			what, which := named(node)
-			e.log.Warn(what+" is down", append(which, "error", oneLine(err))...)
-		},
-		Up: func(node string) {
-			what, which := named(node)
-			e.log.Info(what+" answers again", which...)
-		},
+		Down: func(node string, err error) { e.ofNode(e.log.Warn, "node is down", node, "error", oneLine(err)) },
+		Up:   func(node string) { e.ofNode(e.log.Info, "node answers again", node) },
 		Formatted: func(node string, until time.Time) {
-			what, which := named(node)
-			e.log.Info("blank "+what+" joined; it abstains for a grace", append(which, "until", jobs.FormatTick(until))...)
+			e.ofNode(e.log.Info, "blank node joined; it abstains for a grace", node, "until", jobs.FormatTick(until))
 		},
 		Restarted: func(node string, until time.Time) {
-			e.log.Warn("the server of the node was restarted, or is another one now, and may have forgotten; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
+			e.ofNode(e.log.Warn, "the server of the node was restarted, or is another one now, and may have forgotten; it abstains for a grace", node, "until", jobs.FormatTick(until))
 		},
 		Skewed: e.skewed,
-		Warn: func(node, text string) {
-			_, which := named(node)
-			e.log.Warn(text, which...)
-		},
+		Warn:   func(node, text string) { e.ofNode(e.log.Warn, text, node) },
 	}
 }
 
-// named is what a line calls a node, and its name: of one Redis, which is the store, there is none.
-func named(node string) (what string, attrs []any) {
+// ofNode writes a line about a node. One Redis is no node, but the store.
+func (events) ofNode(write func(string, ...any), text, node string, attrs ...any) {
 	if node == members.SingleName {
-		return "store", nil
+		write(strings.Replace(text, "node", "store", 1), attrs...)
+		return
 	}
-	return "node", []any{"node", node}
+	write(text, append([]any{"node", node}, attrs...)...)
 }
 
 func (e events) skewed(node string, by time.Duration) {
