@@ -11,13 +11,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
@@ -32,24 +32,6 @@ func (inMemory) Section() string { return config.SectionPostgres }
 func (inMemory) Address() string { return "" }
 
 func (s inMemory) Open(context.Context, config.Cluster) (store.Server, error) { return s.Memory, nil }
-
-// A lockedBuffer is written while it is read.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
 
 // Calls of each command that asks the store, with jobs that exist and one that does not.
 var storeCalls = map[string][]string{
@@ -179,7 +161,7 @@ jobs:
 			if said := quorate("store", "init"); !strings.Contains(said, "declared new") {
 				t.Errorf("store init: %s", said)
 			}
-			var log lockedBuffer
+			var log logtest.Buffer
 			ctx, stop := context.WithCancel(t.Context())
 			hard := make(chan struct{})
 			ended := make(chan int, 1)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/logtest"
+	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -68,19 +69,17 @@ func TestLeaseThatIsNotExtendedIsToldOnce(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var down atomic.Bool
-				m := &storetest.Memory{Fault: func(context.Context, storetest.Call) error {
+				m := declaredNew(t)
+				m.Fault = func(context.Context, storetest.Call) error {
 					if down.Load() {
 						return fault
 					}
 					return nil
-				}}
-				if err := claims.DeclareNew(t.Context(), m); err != nil {
-					t.Fatal(err)
 				}
-				var log syncBuffer
+				var log logtest.Buffer
 				var failed atomic.Int64
 				r, err := New(Config{
-					ID: "a", Store: inMemory{m}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+					ID: "a", Store: m, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 					Observer: func(e scheduler.Event) {
 						if e.Kind == scheduler.EventExtended && e.Err != nil {
 							failed.Add(1)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/webhook"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
@@ -63,7 +64,7 @@ func TestFrozenReplicasTellWhatTheLedgerHas(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var log syncBuffer
+			var log logtest.Buffer
 			var posted posts
 			var sink atomic.Pointer[webhook.Sink] // made in the bubble
 			told := events{slog.New(slog.NewTextHandler(&log, nil)), new(unrecorded)}

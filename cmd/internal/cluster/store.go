@@ -190,7 +190,7 @@ func (s *Store) Nodes(ctx context.Context) ([]listing.Node, error) {
 
 // Check implements Listings.
 func (s *Store) Check(ctx context.Context) (Checkup, error) {
-	if s.nodes == nil || s.nodes.OneStore() {
+	if s.nodes == nil || s.nodes.Set.OneStore() {
 		return judgeRows(s.kept.Checks(ctx)), nil
 	}
 	judged := Judge(s.nodes.Set.Len(), s.nodes.Set.Check(ctx))
