@@ -12,7 +12,7 @@ import (
 // accounted for it: learned, by key.
 func (e *engine) accounted(learned map[string]time.Time) roster.Accounts {
 	now := e.clock.wall()
-	all := roster.Accounts{Until: make(map[string]time.Time, len(e.jobs.list))}
+	all := roster.Accounts{First: e.ready, Until: make(map[string]time.Time, len(e.jobs.list))}
 	for _, j := range e.jobs.list {
 		if !job.Fits(e.cfg.Labels, j.Labels) {
 			continue

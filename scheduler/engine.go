@@ -35,8 +35,10 @@ type engine struct {
 	requests requests
 	pasts    pasts
 
-	actsKnown   bool      // the desk has read them once, or ticks no longer wait for that
-	actsKnownAt time.Time // when ticks stopped waiting for it
+	actsKnown     bool      // the desk has read them once, or ticks no longer wait for that
+	actsKnownAt   time.Time // when ticks stopped waiting for it
+	ready         time.Time // when this replica first could run ticks; zero: it never could
+	wakePublisher func()    // once it can
 
 	inbox    *inbox
 	reports  []message // last taken from the inbox
@@ -52,7 +54,7 @@ type engine struct {
 
 func newEngine(base context.Context, s *Scheduler, rec *record.Recorder, live func() []Replica) *engine {
 	e := &engine{
-		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
+		cfg: s.cfg, clock: s.clock, wakePublisher: s.public.Wake, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
 		inbox: newInbox(), queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
@@ -130,6 +132,16 @@ func (e *engine) setActsKnown() {
 	}
 }
 
+// noteReady notes when this replica can run ticks for the first time. Of jobs that are new
+// in the cluster, earlier ones are not accounted for.
+func (e *engine) noteReady() {
+	if e.ready.IsZero() && e.actsKnown && e.cfg.State() == StateReady {
+		e.ready = e.clock.wall()
+		e.rec.Ready(e.ready)
+		e.wakePublisher()
+	}
+}
+
 // wake starts what is due.
 func (e *engine) wake() {
 	if by := e.drift.jump(); by != 0 {
@@ -138,6 +150,7 @@ func (e *engine) wake() {
 			e.jobs.replan(e.clock.wall(), e.cfg.Window)
 		}
 	}
+	e.noteReady()
 	now := e.clock.wall()
 	for fired := 1; e.actsKnown && e.jobs.due.any(now); fired++ {
 		e.fire(e.jobs.due.first(), now)
@@ -209,6 +222,7 @@ func (e *engine) applyActs(open acts.Open) {
 	before := e.dispatch.pauses
 	e.dispatch.pauses = open.Pauses
 	e.setActsKnown()
+	e.noteReady()
 	if !slices.EqualFunc(open.Pauses, before, func(a, b acts.Act) bool { return a.ID == b.ID }) {
 		for _, j := range e.jobs.list {
 			e.pauseChanged(j, !j.PausedFor(before).IsZero())

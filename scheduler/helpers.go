@@ -10,7 +10,7 @@ import (
 // recorder returns the writer of ticks that do not run.
 func (s *Scheduler) recorder() *record.Recorder {
 	return record.New(record.Options{
-		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Archive: s.cfg.Archive, Observer: s.cfg.Observer,
+		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Archive: s.cfg.Archive, Roster: s.cfg.Roster, Observer: s.cfg.Observer,
 		Settles: s.cfg.NotifySettled, Limit: s.cfg.RecordQueue, Now: s.cfg.Clock,
 	})
 }

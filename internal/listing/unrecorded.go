@@ -117,11 +117,14 @@ func between(s schedule.Schedule, list []span, before time.Time, limit int, want
 }
 
 // spans returns the spans in which ticks without an entry are shown, newest first. They
-// begin when the last version was first served. Below the oldest entry the ledger has
-// dropped entries: there only ticks that nodes lost are shown. If the ledger has more
-// entries than were read, the next page continues.
+// begin when the last version was first served by a replica that could run ticks. Below the
+// oldest entry the ledger has dropped entries: there only ticks that nodes lost are shown.
+// If the ledger has more entries than were read, the next page continues.
 func spans(last scheduler.Version, judge scheduler.Judge, q ledger.Query, all []ledger.Entry, more bool) []span {
-	least := last.Since
+	if last.Account.First.IsZero() {
+		return nil
+	}
+	least := later(last.Since, last.Account.First)
 	if !q.Since.IsZero() && !least.IsZero() {
 		least = later(least, q.Since.Add(-1))
 	}

@@ -42,16 +42,9 @@ func (all *view) words() []line {
 		}
 		return append(lines, line{listing.Bad, "The state of the replicas is unknown: " + why + ".", all.To("/nodes"), all.unknown.Error()})
 	}
-	early, earlyTicks := map[string]listing.JobProblems{}, 0
-	for _, p := range all.problems {
-		early[p.Job] = p
-		earlyTicks += p.Early
-	}
 	var latest []listing.Tick
 	for _, e := range all.entries {
-		if !early[e.Job].IsEarly(e) {
-			latest = append(latest, listing.NewTick(e))
-		}
+		latest = append(latest, listing.NewTick(e))
 	}
 	lines = append(lines, all.replicaLine(latest),
 		lineOf(listing.TickHealth(latest, all.cut, all.countedSince()), all.To("/ticks")),
@@ -59,7 +52,7 @@ func (all *view) words() []line {
 		all.problemLine(listing.Warn, "Missed", listing.ProblemMissed, whyOf),
 		all.problemLine(listing.Warn, "Interrupted and run again", listing.ProblemInterrupted, interruptedBy),
 		all.problemLine(listing.Warn, "A guard refused stale writes", listing.ProblemStale, writer),
-		all.earlyLine(earlyTicks), all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
+		all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
@@ -110,20 +103,6 @@ func (all *view) problemLine(level listing.Level, name string, kind listing.Prob
 	return line{
 		Level: level, Text: name + " in the last 24 h: " + listing.And(names) + ".", Path: all.runPath(last),
 		More: "Last " + ago(last.OrderKey().Sub(all.Now)) + ", " + last.Job + ": " + why(last),
-	}
-}
-
-// earlyLine counts the first ticks of jobs that no node could vote on yet.
-func (all *view) earlyLine(n int) line {
-	if n == 0 {
-		return line{}
-	}
-	if all.OneStore() {
-		return line{Level: listing.Calm, Text: listing.Count(n, "first tick", "first ticks") + " came during the grace of the new store, and did not run."}
-	}
-	return line{
-		Level: listing.Calm, Text: listing.Count(n, "first tick", "first ticks") + " came before the nodes could vote, and did not run.",
-		More: "New nodes wait for a grace. quorate store init, before the first replica starts, declares them new, so no tick waits.",
 	}
 }
 

@@ -81,10 +81,7 @@ func (p *Publisher) Serve(list []*job.Job) {
 			p.compare(have, post)
 		}
 	}
-	select {
-	case p.more <- struct{}{}:
-	default:
-	}
+	p.Wake()
 }
 
 // compare marks what is new of a job.
@@ -184,15 +181,24 @@ func (p *Publisher) publish(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	versions, err := p.known(ctx)
+	accounted := false
 	if err == nil {
 		p.learn(list, versions)
-		p.addAccounts(list, versions)
+		accounted = p.addAccounts(list, versions)
 		err = p.roster.Publish(ctx, list)
 	}
-	if err != nil {
+	if err != nil || !accounted { // Wake brings the accounts
 		p.putBack(list)
 	}
 	return err == nil
+}
+
+// Wake publishes what is marked: after a change, or when there are accounts for the first time.
+func (p *Publisher) Wake() {
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
 }
 
 // known reads the published versions, if this replica has anything to learn from them.
@@ -228,9 +234,9 @@ func (p *Publisher) learn(list []roster.JobInfo, versions map[string][]roster.Jo
 	}
 }
 
-// addAccounts adds the accounts to the list. versions are the published ones, none if they
-// were not read.
-func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]roster.JobInfo) {
+// addAccounts adds the accounts to the list, if this replica could run ticks yet: false. versions
+// are the published ones, none if they were not read.
+func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]roster.JobInfo) bool {
 	var now roster.Accounts
 	if p.Account != nil {
 		learned := make(map[string]time.Time, len(versions))
@@ -244,9 +250,13 @@ func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]ros
 		p.behind = now.Behind
 		p.mu.Unlock()
 	}
-	for i, info := range list {
-		list[i].Account = roster.Account{First: info.Since, Until: now.Until[info.StoredAs()]}
+	if now.First.IsZero() {
+		return false
 	}
+	for i, info := range list {
+		list[i].Account = roster.Account{First: roster.Later(info.Since, now.First), Until: now.Until[info.StoredAs()]}
+	}
+	return true
 }
 
 // take returns the marked jobs and removes the marks.

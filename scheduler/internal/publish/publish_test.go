@@ -47,6 +47,7 @@ func TestPublisher(t *testing.T) {
 		calls := &rollCall{}
 		const retry = 5 * time.Second
 		p := New("r1", "", calls, nil, time.Now, retry)
+		p.Account = func(map[string]time.Time) roster.Accounts { return roster.Accounts{First: time.Now()} }
 		made := func(name, hash string) *job.Job {
 			return &job.Job{Definition: job.Definition{Name: name, Key: name, Hash: hash}}
 		}

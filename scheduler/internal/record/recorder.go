@@ -3,6 +3,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -18,10 +19,11 @@ import (
 )
 
 const (
-	recordTimeout    = 5 * time.Second // one try of one entry
-	claimTime        = 5 * time.Second // a claim that was begun in the window of its tick may take
-	recordsAtOnce    = 256             // the driver sends those of a node together
-	settleEvery      = time.Second     // ticks whose windows have closed meanwhile
+	recordTimeout    = 5 * time.Second  // one try of one entry
+	listTimeout      = 30 * time.Second // for the published versions of all jobs
+	claimTime        = 5 * time.Second  // a claim that was begun in the window of its tick may take
+	recordsAtOnce    = 256              // the driver sends those of a node together
+	settleEvery      = time.Second      // ticks whose windows have closed meanwhile
 	firstRecordRetry = 100 * time.Millisecond
 	lastRecordRetry  = time.Second
 	flushTimeout     = 2 * time.Second // for the rest at the end of Run
@@ -37,6 +39,7 @@ type decision struct {
 	key      string // the job's, in the ledger
 	history  ledger.History
 	until    time.Time // the end of the tick's window, in which another replica may run it
+	early    bool      // it is missed, and came before this replica could run ticks
 	notified bool      // the observer was notified of the first failure
 	stored   bool      // the ledger has it; whether somebody ran the tick is still to be read
 }
@@ -46,6 +49,7 @@ type Options struct {
 	Replica  string
 	Ledger   ledger.Store
 	Archive  ledger.Archive // may be nil
+	Roster   roster.Roster  // may be nil
 	Observer event.Observer
 	Settles  bool // notify the observer of settled ticks
 	Limit    int  // of the ticks that wait to be stored, and of those that wait to be settled
@@ -59,7 +63,12 @@ type Options struct {
 type Recorder struct {
 	Options
 
+	// Since when the ticks of each job were accounted for when the first early one was
+	// recorded, by key. Only deliver uses it.
+	accounted map[string]time.Time
+
 	mu      sync.Mutex
+	ready   time.Time             // when this replica first could run ticks; zero: not yet
 	queue   []decision            // not tried yet, oldest first
 	left    []decision            // failed, oldest first
 	open    map[string]unrecorded // by key of the job
@@ -83,10 +92,18 @@ func (r *Recorder) Decided(j *job.Job, t job.Tick, v job.Verdict) {
 	r.add(j, entry, t.Until)
 }
 
+// Ready notes when this replica first could run ticks.
+func (r *Recorder) Ready(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ready = at
+}
+
 // add queues a decision on j, whose window ends at until. Beyond the limit the oldest are dropped.
 func (r *Recorder) add(j *job.Job, e ledger.Entry, until time.Time) {
 	r.mu.Lock()
-	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until})
+	early := e.Outcome == ledger.Missed && e.Stream == "" && (r.ready.IsZero() || !e.Tick.After(r.ready))
+	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until, early: early})
 	r.opened(j.StoredAs(), e)
 	dropped := r.overLimit()
 	r.mu.Unlock()
@@ -222,9 +239,20 @@ func (r *Recorder) pop(n int) []decision {
 // settled later. It notifies the observer of the first failure and of the end of each.
 func (r *Recorder) deliver(ctx context.Context, batch []decision) (again, fresh []decision) {
 	errs, later := make([]error, len(batch)), make([]bool, len(batch))
+	var unread error
+	if r.accounted == nil && slices.ContainsFunc(batch, func(d decision) bool { return d.early }) {
+		unread = r.readAccounts(ctx)
+	}
 	var working sync.WaitGroup
 	for i, d := range batch {
 		working.Go(func() {
+			if d.early && !d.stored {
+				var nobodys bool
+				if nobodys, errs[i] = r.nobodys(ctx, d, unread); nobodys || errs[i] != nil {
+					batch[i].stored = nobodys
+					return
+				}
+			}
 			if !d.stored {
 				var first bool
 				if first, errs[i] = r.record(ctx, d); errs[i] != nil {
@@ -262,6 +290,42 @@ func (r *Recorder) deliver(ctx context.Context, batch []decision) (again, fresh 
 		}
 	}
 	return again, fresh
+}
+
+// readAccounts reads since when the ticks of each job are accounted for.
+func (r *Recorder) readAccounts(ctx context.Context) error {
+	known := []roster.JobInfo(nil)
+	if r.Roster != nil {
+		ctx, cancel := context.WithTimeout(ctx, listTimeout)
+		defer cancel()
+		var err error
+		if known, err = r.Roster.Jobs(ctx); err != nil {
+			return err
+		}
+	}
+	r.accounted = map[string]time.Time{}
+	for key, versions := range roster.ByKey(known) {
+		if first := roster.AccountOf(versions).First; !first.IsZero() {
+			r.accounted[key] = first
+		}
+	}
+	return nil
+}
+
+// nobodys reports whether an early tick was missed by nobody, and forgets it: no replica could
+// run the job before it, as far as the cluster knows. unread is why accounts could not be read.
+func (r *Recorder) nobodys(ctx context.Context, d decision, unread error) (bool, error) {
+	if first, ok := r.accounted[d.key]; ok && first.Before(d.Tick) {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	before, err := r.Ledger.Ticks(ctx, ledger.Query{Job: d.key, Limit: 1, Before: d.Tick})
+	if err != nil || len(before) > 0 || unread != nil {
+		return false, cmp.Or(err, unread)
+	}
+	r.recorded(d)
+	return true, nil
 }
 
 func (r *Recorder) record(ctx context.Context, d decision) (first bool, err error) {

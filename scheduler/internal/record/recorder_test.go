@@ -94,6 +94,7 @@ func TestRecorder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ledger, heard := &flaky{err: tt.err}, &recordEvents{}
 				r := New(Options{Ledger: ledger, Limit: tt.limit, Observer: heard.observe})
+				r.Ready(time.Time{}.Add(1))
 				ctx, cancel := context.WithCancel(t.Context())
 				go r.Run(ctx)
 				for i := range tt.add {
@@ -185,6 +186,7 @@ func TestRecorderIsPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &flaky{err: locking.ErrNoQuorum}
 		r := New(Options{Ledger: ledger, Limit: 10, Observer: func(event.Event) {}})
+		r.Ready(time.Time{}.Add(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx)
 		r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon, "x"), time.Time{})
@@ -206,6 +208,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 			begun := time.Now()
 			ledger := &behindClock{until: begun.Add(ahead)}
 			r := New(Options{Ledger: ledger, Limit: 10, Now: time.Now, Observer: func(event.Event) {}})
+			r.Ready(time.Time{}.Add(1))
 			ctx, cancel := context.WithCancel(t.Context())
 			go r.Run(ctx)
 			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", begun, "x"), time.Time{})
@@ -263,6 +266,7 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &slow{}
 		r := New(Options{Ledger: ledger, Limit: 10_000, Observer: func(event.Event) {}})
+		r.Ready(time.Time{}.Add(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx)
 		begun := time.Now()
@@ -334,6 +338,7 @@ func TestToldAfterTheWindow(t *testing.T) {
 						told = append(told, time.Since(begun))
 					}
 				}})
+				r.Ready(time.Time{}.Add(1))
 				ctx, cancel := context.WithCancel(t.Context())
 				go r.Run(ctx)
 				if tt.ran > 0 {

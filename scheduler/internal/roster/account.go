@@ -5,7 +5,8 @@ import "time"
 // An Account says from when on every tick of a job has an entry. The zero Account knows
 // nothing. If part of one is lost, replicas only look further back.
 type Account struct {
-	// First is when a replica first served the job. Earlier ticks are not accounted for.
+	// First is when a replica that served the job first could run its ticks. Earlier ones are
+	// not accounted for.
 	First time.Time
 	// Until: every earlier tick has an entry in the ledger, or needs none.
 	Until time.Time
@@ -80,6 +81,7 @@ func Removal(a Account, versions []JobInfo, begun time.Time) absence {
 // Accounts are the accounts of the jobs on one replica. They need not be exact: a replica
 // that reads the past looks further back if they lag.
 type Accounts struct {
+	First  time.Time            // when the replica first could run ticks; zero: it never could
 	Until  map[string]time.Time // by key; without jobs whose past it does not know
 	Behind bool                 // there are such jobs that it may run
 }
