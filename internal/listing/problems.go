@@ -3,6 +3,7 @@ package listing
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -14,18 +15,22 @@ import (
 const ProblemSpan = 24 * time.Hour
 
 const (
-	// problemsAtOnce bounds about the entries that a call of Problems.Read reads for what is
-	// new, and for what is older in the first call and in one every readAgainAfter.
+	// problemsAtOnce bounds the entries that a call of Problems.Read reads in the first call and
+	// in one every readAgainAfter, and what is new. The store looks at LookedAt times as many.
 	problemsAtOnce = 5000
-	// problemsPerView bounds the older entries that each other call reads, less the first
+	// problemsPerView bounds the entries that each other call reads, less the first
 	// stretch of each job, which the listing of the latest entries has read. With many jobs
 	// leastPerView are read nevertheless.
 	problemsPerView = 1400
 	leastPerView    = 200
 	// mostInStretch bounds the stretch that is read of a job at once.
-	mostInStretch = 500
+	mostInStretch = 100
+	// mostOpen bounds the ticks that are read again since their run was open.
+	mostOpen = 100
 	// readAgainAfter is when reading all again begins: replicas record some misses late.
 	readAgainAfter = 5 * time.Minute
+	// keptOfKind is of how many problems of a kind the entries are kept.
+	keptOfKind = 3
 )
 
 // A Problem is a kind of trouble with a tick.
@@ -62,54 +67,39 @@ type JobProblems struct {
 	// earlier entries, which a later call reads. Else the ledger has dropped them.
 	Since  time.Time
 	Unread bool
-	// Early counts the misses before the job's first other entry for which the nodes were
-	// too new to vote. They are no problems.
-	Early int
-	began time.Time // that first other entry
-}
-
-// IsEarly reports whether Early counts an entry of the job.
-func (p JobProblems) IsEarly(e ledger.Entry) bool {
-	return p.Early > 0 && tooNew(e) && (p.began.IsZero() || e.OrderKey().Before(p.began))
-}
-
-// tooNew reports whether a tick was missed because the nodes could not vote yet.
-func tooNew(e ledger.Entry) bool {
-	return e.Outcome == ledger.Missed && (e.Reason.Code == ledger.CodeStarting || e.Reason.Code == ledger.CodeUnvouched)
 }
 
 // Problems remembers the problems of all jobs in the last 24 hours, so each call reads only
-// what is new. Its zero value is ready; it may be used by many goroutines.
+// what is new, and goes on with what is older. Its zero value is ready; it may be used by
+// many goroutines.
 type Problems struct {
-	now, next atomic.Pointer[survey] // next replaces now once it is complete
-	large     atomic.Int64           // when a call last read problemsAtOnce older entries, in ms
+	known atomic.Pointer[survey]
+	large atomic.Int64 // when a call last read problemsAtOnce older entries, in ms
 }
 
-// A survey is what was read of all jobs.
+// A survey is what was read of all jobs. It reads each down to the start of the span, and after
+// a while again.
 type survey struct {
 	began time.Time
 	jobs  map[string]known // by key
-	whole bool             // nothing is unread
 }
 
-// known is what was read of one job: all entries of the span from now down to unread.
+// known is what was read of one job.
 type known struct {
-	unread  time.Time // an entry may be here that was not read; zero: all were
-	settled time.Time // entries before it are final
+	from    time.Time // the problems since then are known; zero: all of the span
+	until   time.Time // the latest time of which they are
+	next    time.Time // where the survey goes on, downwards; zero: it has read all
+	size    int       // of its next stretch
 	trimmed time.Time // the ledger has dropped entries up to it
-	began   time.Time // the oldest entry for which the nodes were not too new
-	older   bool      // there are entries before the span
 	found   []trouble // newest first
-	// broken has the interrupted ticks that may run again, and when each was seen first.
-	broken map[time.Time]time.Time
 }
 
-// trouble is an entry with problems.
+// trouble is an entry that is not plain.
 type trouble struct {
 	at    time.Time
 	count [problemKinds]int
-	early bool          // the nodes were too new
-	entry *ledger.Entry // nil: a later one with the same problems is known
+	open  bool          // its run goes on, or another replica may run it again
+	entry *ledger.Entry // nil: keptOfKind later ones with the same problems are known
 }
 
 // Read returns the problems of each job in the 24 hours before now. Latest are all entries
@@ -120,182 +110,206 @@ func (p *Problems) Read(ctx context.Context, r Reader, latest []ledger.Entry, fr
 	if err != nil {
 		return nil, err
 	}
-	of := map[string][]ledger.Entry{}
-	for _, e := range latest {
-		if key := d.Key(e.Job); !e.OrderKey().Before(from) {
-			of[key] = append(of[key], e)
-		}
-	}
 	most := max(leastPerView, problemsPerView-firstStretch*len(d.Keys))
 	large := p.large.Load()
 	if now.UnixMilli()-large > readAgainAfter.Milliseconds() && p.large.CompareAndSwap(large, now.UnixMilli()) {
 		most = problemsAtOnce
 	}
-	current := p.now.Load()
-	read, err := advance(ctx, r, d, current, of, from, now, most)
-	if err == nil && current != nil && current.whole && now.Sub(read.began) > readAgainAfter {
-		var next *survey
-		if next, err = advance(ctx, r, d, p.next.Load(), of, from, now, most); err == nil {
-			if p.next.Store(next); next.whole {
-				read = next
-				p.next.Store(nil)
-			}
-		}
-	}
-	if err != nil {
+	s := newSurvey(p.known.Load(), d, latest, from, now)
+	if err := s.read(ctx, r.Ledger, from, now, most); err != nil {
 		if most == problemsAtOnce {
 			p.large.Store(large)
 		}
 		return nil, err
 	}
-	p.now.Store(read)
 	list := make([]JobProblems, len(d.Keys))
 	for i, key := range d.Keys {
-		list[i] = read.jobs[key].sum(d, key, now.Add(-ProblemSpan))
+		k := s.jobs[key]
+		k.forget(now.Add(-ProblemSpan))
+		s.jobs[key] = k
+		list[i] = k.sum(d, key, now.Add(-ProblemSpan))
 	}
+	p.known.Store(s)
 	return list, nil
 }
 
-// A catchingUp reads what is new of one job, then what is left of its span.
-type catchingUp struct {
-	key  string
-	was  known
-	now  known
-	down time.Time // entries before it are in was; zero: none are
+// newSurvey continues the last survey, which may be nil, with the latest entries.
+func newSurvey(last *survey, d Directory, latest []ledger.Entry, from, now time.Time) *survey {
+	if last == nil {
+		last = &survey{began: now}
+	}
+	s := &survey{began: last.began, jobs: make(map[string]known, len(d.Keys))}
+	of := map[string][]ledger.Entry{}
+	for _, e := range latest {
+		if key := d.Key(e.Job); !e.OrderKey().Before(from) && !e.Plain() {
+			of[key] = append(of[key], e)
+		}
+	}
+	again := now.Sub(last.began) > readAgainAfter && !slices.ContainsFunc(d.Keys, func(key string) bool { return !last.jobs[key].next.IsZero() })
+	if again {
+		s.began = now
+	}
+	before := from.Add(-time.Millisecond)
+	for _, key := range d.Keys {
+		k, ok := last.jobs[key]
+		if !ok || k.until.Before(now.Add(-ProblemSpan)) {
+			k = known{from: from, until: now, next: before}
+		} else if again {
+			k.next = before
+		}
+		s.jobs[key] = k.with(of[key], from, time.Time{})
+	}
+	return s
 }
 
-// advance continues a survey, which may be nil. It reads at most so many older entries.
-func advance(ctx context.Context, r Reader, d Directory, last *survey, latest map[string][]ledger.Entry, from, now time.Time, most int) (*survey, error) {
-	read := &survey{began: now, jobs: map[string]known{}, whole: true}
-	if last == nil {
-		last = &survey{}
-	} else {
-		read.began = last.began
-	}
-	since := now.Add(-ProblemSpan)
-	var jobs, fresh []*catchingUp
-	for _, key := range d.Keys {
-		j := &catchingUp{key: key, now: known{settled: now.Add(-settlingTime), unread: from.Add(-time.Millisecond), broken: map[time.Time]time.Time{}}}
-		if was, ok := last.jobs[key]; ok {
-			j.was, j.down = was, earlier(was.settled, from)
+// read reads what is new of each job and what was open, and then more of its past.
+func (s *survey) read(ctx context.Context, store ledger.Searcher, from, now time.Time, most int) error {
+	since, before := now.Add(-ProblemSpan), from.Add(-time.Millisecond)
+	var fresh, open []ledger.Stretch
+	for _, key := range slices.Sorted(maps.Keys(s.jobs)) {
+		k := s.jobs[key]
+		if down := later(k.until.Add(-settlingTime), since); down.Before(from) {
+			fresh = append(fresh, ledger.Stretch{Job: key, NotAfter: before, Since: down, Limit: firstStretch})
 		}
-		j.add(latest[key], since, now)
-		j.join(since)
-		if jobs = append(jobs, j); !j.down.IsZero() && !j.now.unread.IsZero() {
-			fresh = append(fresh, j)
+		for _, t := range k.found {
+			if t.open && t.at.Before(from) {
+				open = append(open, ledger.Stretch{Job: key, NotAfter: t.at, Since: t.at, Limit: firstStretch})
+			}
 		}
+		k.until = now
+		s.jobs[key] = k
 	}
 	// What is new comes first: what was known of a job is lost if it does not join on.
-	for left, size := problemsAtOnce, firstStretch; len(fresh) > 0 && left > 0; size = min(mostInStretch, stretchFactor*size) {
-		n, err := skimMore(ctx, r, fresh, since, now, size)
+	for left := problemsAtOnce; len(fresh) > 0; {
+		cost, err := s.search(ctx, store, fresh)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		left -= n
-		fresh = slices.DeleteFunc(fresh, func(j *catchingUp) bool { return j.down.IsZero() || j.now.unread.IsZero() })
-	}
-	// Then all other jobs get an equal share, those of which least is known first.
-	for left := most; 8*left > most; {
-		open := slices.DeleteFunc(slices.Clone(jobs), func(j *catchingUp) bool { return !j.down.IsZero() || j.now.unread.IsZero() })
-		if len(open) == 0 {
+		left -= cost
+		fresh = slices.DeleteFunc(fresh, func(f ledger.Stretch) bool { return f.NotAfter.Before(f.Since) })
+		for i, f := range fresh {
+			if fresh[i].Limit = min(mostInStretch, stretchFactor*f.Limit); left <= 0 {
+				s.jobs[f.Job] = s.jobs[f.Job].since(f.NotAfter.Add(time.Millisecond))
+			}
+		}
+		if left <= 0 {
 			break
 		}
-		slices.SortStableFunc(open, func(x, y *catchingUp) int { return y.now.unread.Compare(x.now.unread) })
-		size := min(mostInStretch, max(firstStretch, left/len(open)-1))
-		open = open[:min(len(open), max(1, left/(size+1)))]
-		if _, err := skimMore(ctx, r, open, since, now, size); err != nil {
-			return nil, err
-		}
-		left -= len(open) * (size + 1)
 	}
-	for _, j := range jobs {
-		j.now.forget(since)
-		read.jobs[j.key] = j.now
-		read.whole = read.whole && j.now.unread.IsZero()
+	slices.SortStableFunc(open, func(x, y ledger.Stretch) int { return y.NotAfter.Compare(x.NotAfter) })
+	if _, err := s.search(ctx, store, open[:min(len(open), mostOpen)]); err != nil {
+		return err
 	}
-	return read, nil
+	return s.readOn(ctx, store, since, most)
 }
 
-// skimMore reads one more stretch of each of the jobs, and returns what that cost.
-func skimMore(ctx context.Context, r Reader, jobs []*catchingUp, since, now time.Time, size int) (n int, err error) {
-	ask := make([]ledger.Stretch, len(jobs))
-	for i, j := range jobs {
-		ask[i] = ledger.Stretch{Job: j.key, NotAfter: j.now.unread, Since: later(since, j.down), Limit: size}
+// readOn reads about so many earlier entries. All jobs get an equal share, those of which
+// least is known first.
+func (s *survey) readOn(ctx context.Context, store ledger.Searcher, since time.Time, most int) error {
+	for left := most; 8*left > most; {
+		var past []ledger.Stretch
+		for _, key := range slices.Sorted(maps.Keys(s.jobs)) {
+			if k := s.jobs[key]; !k.next.IsZero() {
+				past = append(past, ledger.Stretch{Job: key, NotAfter: k.next, Since: since, Limit: k.size})
+			}
+		}
+		if len(past) == 0 {
+			return nil
+		}
+		slices.SortStableFunc(past, func(x, y ledger.Stretch) int {
+			return cmp.Or(s.jobs[y.Job].from.Compare(s.jobs[x.Job].from), y.NotAfter.Compare(x.NotAfter))
+		})
+		size := min(mostInStretch, max(firstStretch, left/len(past)-1))
+		past = past[:min(len(past), max(1, left/(size+1)))]
+		for i := range past {
+			past[i].Limit = max(past[i].Limit, size)
+		}
+		asked := slices.Clone(past)
+		cost, err := s.search(ctx, store, past)
+		if err != nil {
+			return err
+		}
+		left -= cost
+		for i, p := range past {
+			k := s.jobs[p.Job]
+			k.next, k.size = p.NotAfter, 0
+			switch {
+			case p.NotAfter.Before(since):
+				k.next, k.from = time.Time{}, time.Time{}
+			case p.NotAfter.Equal(asked[i].NotAfter): // a tick has more records than that
+				k.size = stretchFactor * p.Limit
+			case p.NotAfter.Before(k.from):
+				k.from = p.NotAfter.Add(time.Millisecond)
+			}
+			s.jobs[p.Job] = k
+		}
 	}
-	skimmed, err := r.Ledger.Skim(ctx, ask, true)
+	return nil
+}
+
+// search replaces what is known of the stretches, and shortens each to what was not read. It
+// returns what that cost.
+func (s *survey) search(ctx context.Context, store ledger.Searcher, ask []ledger.Stretch) (cost int, err error) {
+	if len(ask) == 0 {
+		return 0, nil
+	}
+	found, err := store.Search(ctx, ask)
 	if err != nil {
 		return 0, err
 	}
-	for i, s := range skimmed {
-		n += len(s.Entries) + 1
-		j := jobs[i]
-		j.now.trimmed, j.now.unread = later(j.now.trimmed, s.Trimmed), s.Rest
-		j.add(s.Entries, since, now)
-		j.join(since)
+	for i, f := range found {
+		cost += len(f.Entries) + 1
+		down, rest := ask[i].Since, ask[i].Since.Add(-time.Millisecond)
+		if f.Rest.After(rest) {
+			down, rest = f.Rest.Add(time.Millisecond), f.Rest
+		}
+		k := s.jobs[ask[i].Job].with(f.Entries, down, ask[i].NotAfter)
+		k.trimmed = later(k.trimmed, f.Trimmed)
+		s.jobs[ask[i].Job], ask[i].NotAfter = k, rest
 	}
-	return n, nil
+	return cost, nil
 }
 
-// add takes entries in, newest first.
-func (j *catchingUp) add(entries []ledger.Entry, since, now time.Time) {
-	for _, e := range entries {
-		at := e.OrderKey()
-		if at.Before(since) || at.Before(j.down) {
-			continue
-		}
-		if count := countProblems(e); count != [problemKinds]int{} {
-			j.now.found = append(j.now.found, trouble{at, count, tooNew(e), &e})
-		}
-		if !tooNew(e) && (j.now.began.IsZero() || at.Before(j.now.began)) {
-			j.now.began = at
-		}
-		if e.Outcome == ledger.Interrupted { // another replica may run it again
-			seen, ok := j.was.broken[at]
-			if !ok {
-				seen = now
-			}
-			j.now.broken[at] = seen
-			if now.Sub(seen) < settlingTime {
-				j.now.settled = earlier(j.now.settled, at)
-			}
-		}
-		if e.Outcome == ledger.Running {
-			j.now.settled = earlier(j.now.settled, at)
+// with replaces the entries from one time to another, zero: to the last, by those that are not
+// plain, newest first.
+func (k known) with(list []ledger.Entry, from, to time.Time) known {
+	var found []trouble
+	for _, t := range k.found {
+		if !to.IsZero() && t.at.After(to) {
+			found = append(found, t)
 		}
 	}
+	for _, e := range list {
+		open := e.Outcome == ledger.Running || e.Outcome == ledger.Interrupted
+		found = append(found, trouble{e.OrderKey(), countProblems(e), open, &e})
+	}
+	for _, t := range k.found {
+		if t.at.Before(from) {
+			found = append(found, t)
+		}
+	}
+	k.found = found
+	return k
 }
 
-// join appends what was known before, once all entries down to it have been read.
-func (j *catchingUp) join(since time.Time) {
-	if !j.down.IsZero() && j.now.unread.Before(j.down) {
-		for _, t := range j.was.found {
-			if t.at.Before(j.down) {
-				j.now.found = append(j.now.found, t)
-			}
-		}
-		j.now.trimmed, j.now.older = later(j.now.trimmed, j.was.trimmed), j.was.older
-		if !j.was.began.IsZero() && j.was.began.Before(j.down) {
-			j.now.began = j.was.began
-		}
-		if j.now.unread = j.was.unread; !j.now.unread.Before(j.down) {
-			j.now.unread = j.down.Add(-time.Millisecond)
-		}
-		j.down = time.Time{}
-	}
-	if !j.now.unread.IsZero() && j.now.unread.Before(since) {
-		j.now.unread, j.now.older = time.Time{}, true
-	}
+// since drops what is known before a time: something after it is not.
+func (k known) since(from time.Time) known {
+	k.from, k.next = from, from.Add(-time.Millisecond)
+	k.found = slices.DeleteFunc(slices.Clone(k.found), func(t trouble) bool { return t.at.Before(from) })
+	return k
 }
 
 // forget drops what is older than the span, and the entries that nobody needs.
 func (k *known) forget(since time.Time) {
 	k.found = slices.DeleteFunc(k.found, func(t trouble) bool { return t.at.Before(since) })
-	var have [problemKinds]bool
+	var have [problemKinds]int
 	for i, t := range k.found {
-		needed := !t.at.Before(k.settled)
+		needed := false
 		for kind, n := range t.count {
-			needed = needed || n > 0 && !have[kind]
-			have[kind] = have[kind] || n > 0 && t.at.Before(k.settled)
+			if n > 0 {
+				have[kind]++
+				needed = needed || have[kind] <= keptOfKind
+			}
 		}
 		if !needed {
 			k.found[i].entry = nil
@@ -305,23 +319,18 @@ func (k *known) forget(since time.Time) {
 
 // sum counts the problems of the job with a key.
 func (k known) sum(d Directory, key string, since time.Time) JobProblems {
-	p := JobProblems{Job: d.Last[key].Name, began: k.began}
-	first := k.unread.IsZero() && k.trimmed.IsZero() && !k.older // its first entry is known
+	p := JobProblems{Job: d.Last[key].Name}
 	for _, t := range k.found {
-		if first && t.early && (k.began.IsZero() || t.at.Before(k.began)) {
-			p.Early++
-			continue
-		}
 		for kind, n := range t.count {
-			if n > 0 && p.Count[kind] == 0 && t.entry != nil {
+			if n > 0 && t.entry != nil && p.Last[kind].Tick.IsZero() {
 				p.Last[kind] = d.named(*t.entry)
 			}
 			p.Count[kind] += n
 		}
 	}
 	switch {
-	case !k.unread.IsZero():
-		p.Since, p.Unread = k.unread.Add(time.Millisecond), true
+	case k.from.After(since):
+		p.Since, p.Unread = k.from, true
 	case k.trimmed.After(since):
 		p.Since = k.trimmed.Add(time.Millisecond)
 	}

@@ -66,35 +66,6 @@ func TestProblemsOfADay(t *testing.T) {
 	}
 }
 
-// The first ticks of a job, which came before new nodes could vote, are no problems; the
-// same misses after it has run are, and also if the ledger has dropped what was before.
-func TestProblemsOfNewNodes(t *testing.T) {
-	t.Parallel()
-	now := time.Now().Truncate(time.Second)
-	entry := func(job string, ago time.Duration, o ledger.Outcome, code ledger.Code) ledger.Entry {
-		return ledger.Entry{Job: job, Tick: now.Add(-ago), Outcome: o, Reason: ledger.Reason{Code: code}}
-	}
-	r, _ := cluster(t, []ledger.Entry{
-		entry("new", 9*time.Minute, ledger.Missed, ledger.CodeStarting), entry("new", 8*time.Minute, ledger.Missed, ledger.CodeUnvouched),
-		entry("new", 7*time.Minute, ledger.Skipped, ledger.CodePaused), entry("new", 6*time.Minute, ledger.Missed, ledger.CodeUnvouched),
-		entry("newest", time.Second, ledger.Missed, ledger.CodeStarting),
-		entry("old", 25*time.Hour, ledger.Skipped, ledger.CodePaused), entry("old", 7*time.Minute, ledger.Missed, ledger.CodeUnvouched),
-		entry("late", 9*time.Minute, ledger.Missed, ledger.CodeNoQuorum),
-	})
-	p := new(listing.Problems)
-	for range 2 {
-		got := problemsOf(t, p, r, now, 3)
-		for job, want := range map[string][2]int{"new": {2, 1}, "newest": {1, 0}, "old": {0, 1}, "late": {0, 1}} {
-			if is := [2]int{got[job].Early, got[job].Count[listing.ProblemMissed]}; is != want {
-				t.Errorf("%s: %v early and missed ones, want %v", job, is, want)
-			}
-		}
-		if first := entry("new", 8*time.Minute, ledger.Missed, ledger.CodeUnvouched); !got["new"].IsEarly(first) || got["old"].IsEarly(first) {
-			t.Error("only an early one is early")
-		}
-	}
-}
-
 // Whatever comes between two calls, also late or while another run is open, each call
 // counts what a first one would, once it has read everything again.
 func TestProblemsAreCountedOnce(t *testing.T) {

@@ -15,6 +15,7 @@ type Store interface {
 	ledger.Store
 	ledger.Archive
 	ledger.Skimmer
+	ledger.Searcher
 }
 
 // A Reader reads listings. It may be used by many goroutines.

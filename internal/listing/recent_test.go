@@ -37,6 +37,16 @@ func (l *recentLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick b
 	return all, err
 }
 
+// Search implements ledger.Searcher.
+func (l *recentLedger) Search(ctx context.Context, ask []ledger.Stretch) ([]ledger.Skimmed, error) {
+	all, err := l.Ledger.Search(ctx, ask)
+	l.reads.Add(1)
+	for _, s := range all {
+		l.entries.Add(int64(len(s.Entries)))
+	}
+	return all, err
+}
+
 // cluster is one whose ledger has the given entries.
 func cluster(tb testing.TB, entries []ledger.Entry) (listing.Reader, *recentLedger) {
 	tb.Helper()

@@ -75,7 +75,7 @@ func tickText(rt *rapid.T) string {
 
 func (d differ) record(rt *rapid.T, script *members.Script) {
 	stream := rapid.SampledFrom([]string{"Nschedule|", "Nmanual|"}).Draw(rt, "stream")
-	why := rapid.SampledFrom([]string{"a", "b{}", "bc|d"}).Draw(rt, "why")
+	why := rapid.SampledFrom([]string{"a", "b{}", "bc|d", `b{"outcome":"skipped"}`, `b{"outcome":"missed"}`, `b{"outcome":"skipped","stale":1}`}).Draw(rt, "why")
 	keep := rapid.SampledFrom([]string{"3", "3", "5", "1", "0", "x"}).Draw(rt, "keep")
 	tick := tickText(rt)
 	if rapid.IntRange(0, 20).Draw(rt, "odd tick") == 0 {
@@ -131,7 +131,7 @@ func (d differ) read(rt *rapid.T, script *members.Script) {
 		} else {
 			keys = append(keys, runsKey, notesKey, lockKey, fenceKey)
 		}
-		own = append(own, from, to, most)
+		own = append(own, from, to, most, rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "search"))
 	}
 	d.call(rt, script, "1", keys, own...)
 }

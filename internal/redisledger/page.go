@@ -15,7 +15,8 @@ type span struct {
 	job      string
 	latest   string // the upper end as a score
 	earliest time.Time
-	most     int // runs per node, and as many notes
+	most     int  // runs per node, and as many notes
+	search   bool // leave out what a node takes for a plain end
 }
 
 // A page is what the nodes that answered know of a range of a job's ticks.
@@ -39,7 +40,11 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 		for _, what := range []string{"runs", "notes", "lock", "fence"} {
 			keys = append(keys, l.set.JobKey(s.job, what))
 		}
-		args = append(args, s.latest, max(0, s.earliest.UnixMilli()), s.most)
+		search := 0
+		if s.search {
+			search = 1
+		}
+		args = append(args, s.latest, max(0, s.earliest.UnixMilli()), s.most, search)
 	}
 	replies, err := answers(l.set, doing, l.set.Call(ctx, l.lua.read, keys, args...))
 	if err != nil {

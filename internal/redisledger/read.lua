@@ -6,7 +6,9 @@
 -- record; then the keys of the next job, and so on
 -- arg(1)  latest tick of the first job in ms, with '(' exclusive; or +inf
 -- arg(2)  the earliest tick
--- arg(3)  limit of runs, and of notes; then the arguments of the next job, and so on
+-- arg(3)  limit of runs, and of notes
+-- arg(4)  1: leave out records of a plain end, which count toward the limit; then the arguments
+-- of the next job, and so on
 -- Replies OK, then of each job: the tick of the newest record that was not read, or ''; the
 -- highest tick with a dropped record, or ''; the number of locks, the value of each or '',
 -- none without records; the number of records, and each after its tick and a space. Claims come first, and do not count
@@ -21,8 +23,16 @@ local function say_all(list)
   for _, value in ipairs(list) do say(value or '') end
 end
 
-for job = 0, nargs / 3 - 1 do
-  local latest, earliest, most = arg(3 * job + 1), tonumber(arg(3 * job + 2)), tonumber(arg(3 * job + 3))
+-- A text in a note cannot look like a field: its quotes are escaped.
+local function has(record, field) return string.find(record, field, 1, true) end
+local function plain(record)
+  return string.sub(record, 1, 1) ~= 'S' and not has(record, '"stale":') and
+    (has(record, '"outcome":"succeeded"') or has(record, '"outcome":"skipped"') or has(record, '"outcome":"cancelled"'))
+end
+
+for job = 0, nargs / 4 - 1 do
+  local latest, earliest, most = arg(4 * job + 1), tonumber(arg(4 * job + 2)), tonumber(arg(4 * job + 3))
+  local search = arg(4 * job + 4) == '1'
   local lock, fence = key(4 * job + 4), key(4 * job + 5)
   local rest, gone, records, locks = -1, -1, {}, {lock}
   local function take(record, score)
@@ -47,7 +57,7 @@ for job = 0, nargs / 3 - 1 do
         break
       elseif record ~= 'E' then
         count = count + 1
-        take(record, tick)
+        if not (search and plain(record)) then take(record, tick) end
       end
     end
     gone = math.max(gone, tonumber(redis.call('ZSCORE', key(set + 1), 'E') or '-1'))

@@ -1,7 +1,10 @@
 package redisledger
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,54 +17,123 @@ const (
 	skimJobs    = 250
 	skimRecords = 500
 	skimAtOnce  = 3
+	// searchRecords bounds what a node looks at in a call of Search, most of which it keeps.
+	searchRecords = 2000
+	// recordsOfTick is more than a tick usually has on a node: runs, or notes.
+	recordsOfTick = 8
 )
 
 // Skim implements [ledger.Skimmer].
 func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	skimmed := make([]ledger.Skimmed, len(stretches))
+	return skimmed, inPortions(ctx, stretches, skimRecords, func(ctx context.Context, from, to int) error {
+		return l.skim(ctx, stretches[from:to], skimmed[from:to], perTick)
+	})
+}
+
+// inPortions calls do for parts of the stretches, each with about so many records.
+func inPortions(ctx context.Context, stretches []ledger.Stretch, records int, do func(ctx context.Context, from, to int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	skimmed := make([]ledger.Skimmed, len(stretches))
 	turns := make(chan struct{}, skimAtOnce)
 	var wg sync.WaitGroup
 	for from := 0; from < len(stretches); {
-		some := portion(stretches[from:])
-		into := skimmed[from : from+len(some)]
-		from += len(some)
+		begin := from
+		from += portion(stretches[from:], records)
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()
 			if ctx.Err() != nil {
 				return
 			}
-			if err := l.skim(ctx, some, into, perTick); err != nil {
+			if err := do(ctx, begin, from); err != nil {
 				cancel(err) // the first error stays
 			}
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	return skimmed, nil
+	return context.Cause(ctx)
 }
 
-// portion returns as many of the stretches as fit into one call, at least one.
-func portion(stretches []ledger.Stretch) []ledger.Stretch {
+// portion returns how many of the stretches fit into one call, at least one.
+func portion(stretches []ledger.Stretch, most int) int {
 	records := 0
 	for i, s := range stretches {
-		if records += s.Limit; i > 0 && (i == skimJobs || records > skimRecords) {
-			return stretches[:i]
+		if records += s.Limit; i > 0 && (i == skimJobs || records > most) {
+			return i
 		}
 	}
-	return stretches
+	return len(stretches)
+}
+
+// Search implements [ledger.Searcher]. The nodes find ticks of which a record is not plain.
+// Then all records of these ticks are read, also from nodes that have only plain ones.
+func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
+	found, ticks := make([]ledger.Skimmed, len(stretches)), make([][]int64, len(stretches))
+	err := inPortions(ctx, stretches, searchRecords/ledger.LookedAt, func(ctx context.Context, from, to int) error {
+		return l.search(ctx, stretches[from:to], found[from:to], ticks[from:to])
+	})
+	if err != nil {
+		return nil, err
+	}
+	var ask []ledger.Stretch
+	var of []int // the places of their stretches
+	for i, list := range ticks {
+		for _, ms := range list {
+			tick := time.UnixMilli(ms).UTC()
+			ask, of = append(ask, ledger.Stretch{Job: stretches[i].Job, NotAfter: tick, Since: tick, Limit: recordsOfTick}), append(of, i)
+		}
+	}
+	list, err := l.Skim(ctx, ask, true)
+	if err != nil {
+		return nil, err
+	}
+	for n, some := range list {
+		if i := of[n]; some.Rest.Equal(ask[n].NotAfter) { // more records than anybody expects
+			if some.Rest.After(found[i].Rest) {
+				found[i].Rest = some.Rest
+			}
+		} else {
+			found[i].Entries = append(found[i].Entries, some.Entries...)
+		}
+	}
+	for i := range found {
+		found[i].Entries = slices.DeleteFunc(found[i].Entries, func(e ledger.Entry) bool { return e.Plain() || !e.OrderKey().After(found[i].Rest) })
+	}
+	return found, nil
+}
+
+// search finds the ticks to be read, newest first, down to the Rest of what was found.
+func (l *Ledger) search(ctx context.Context, stretches []ledger.Stretch, found []ledger.Skimmed, ticks [][]int64) error {
+	pages, err := l.pages(ctx, spansOf(stretches, true))
+	if err != nil {
+		return err
+	}
+	for i, s := range stretches {
+		ticks[i] = pages[i].ticks()
+		pages[i].describe(&found[i])
+		if len(ticks[i]) > s.Limit {
+			found[i].Rest = time.UnixMilli(ticks[i][s.Limit]).UTC()
+			ticks[i] = ticks[i][:s.Limit]
+		}
+	}
+	return nil
+}
+
+// spansOf are the spans of stretches; for a search, with the records that are looked at.
+func spansOf(stretches []ledger.Stretch, search bool) []span {
+	spans := make([]span, len(stretches))
+	for i, s := range stretches {
+		spans[i] = span{job: s.Job, latest: notAfter(s.NotAfter), earliest: s.Since, most: s.Limit, search: search}
+		if search {
+			spans[i].most = min(searchRecords, ledger.LookedAt*s.Limit)
+		}
+	}
+	return spans
 }
 
 func (l *Ledger) skim(ctx context.Context, stretches []ledger.Stretch, into []ledger.Skimmed, perTick bool) error {
-	spans := make([]span, len(stretches))
-	for i, s := range stretches {
-		spans[i] = span{job: s.Job, latest: notAfter(s.NotAfter), earliest: s.Since, most: s.Limit}
-	}
-	pages, err := l.pages(ctx, spans)
+	pages, err := l.pages(ctx, spansOf(stretches, false))
 	if err != nil {
 		return err
 	}
@@ -75,14 +147,37 @@ func (l *Ledger) skim(ctx context.Context, stretches []ledger.Stretch, into []le
 		for j := range into[i].Entries {
 			l.nameNodes(&into[i].Entries[j])
 		}
-		if m := pages[i].merge; m.trimmed {
-			into[i].Trimmed = time.UnixMilli(m.gone).UTC()
-		}
-		if !pages[i].complete {
-			into[i].Rest = time.UnixMilli(pages[i].horizon).UTC()
-		}
+		pages[i].describe(&into[i])
 	}
 	return nil
+}
+
+// describe says where the page ends, and what its job lacks.
+func (p *page) describe(s *ledger.Skimmed) {
+	if p.merge.trimmed {
+		s.Trimmed = time.UnixMilli(p.merge.gone).UTC()
+	}
+	if !p.complete {
+		s.Rest = time.UnixMilli(p.horizon).UTC()
+	}
+}
+
+// ticks are those of all records of the page, newest first.
+func (p *page) ticks() []int64 {
+	if !p.complete {
+		p.merge.forgetUpTo(p.horizon)
+	}
+	all := map[int64]bool{}
+	for k := range p.merge.claims {
+		all[k.tick] = true
+	}
+	for k := range p.merge.notRun {
+		all[k.tick] = true
+	}
+	for k := range p.merge.unreadable {
+		all[k.tick] = true
+	}
+	return slices.SortedFunc(maps.Keys(all), func(a, b int64) int { return cmp.Compare(b, a) })
 }
 
 // notAfter is the upper end of a range of scores: up to the given time, or unbounded if

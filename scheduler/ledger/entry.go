@@ -142,6 +142,12 @@ func (e Entry) Ran() bool {
 	return e.Outcome != Missed && (e.Outcome != Skipped && e.Outcome != Unreadable || e.Token != 0)
 }
 
+// Plain reports whether an entry of a tick has come to its end without any trouble: it is
+// Succeeded, Skipped or Cancelled at the first attempt, and no guard refused a write.
+func (e Entry) Plain() bool {
+	return (e.Outcome == Succeeded || e.Outcome == Skipped || e.Outcome == Cancelled) && e.StaleWrites == 0 && e.Interruptions == 0
+}
+
 // HandedOver reports whether e is a run that a drain has ended and another replica runs
 // again: an Interrupted one with a known end.
 func (e Entry) HandedOver() bool { return e.Outcome == Interrupted && !e.Finished.IsZero() }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -36,4 +37,26 @@ type Skimmer interface {
 	// else one per claim like Store.Runs and one for each tick without a run. Errors are
 	// those of a Store.
 	Skim(ctx context.Context, stretches []Stretch, perTick bool) ([]Skimmed, error)
+}
+
+// A Searcher finds what needs attention in stretches of many jobs, so that little is read.
+type Searcher interface {
+	// Search returns, one per tick, the entries of each stretch that are not [Entry.Plain]. It
+	// looks at about LookedAt times Limit entries and returns at most Limit. If a tick
+	// has more records than that, it is the Rest again: then ask with a larger Limit.
+	Search(ctx context.Context, stretches []Stretch) ([]Skimmed, error)
+}
+
+// LookedAt is how many entries a Search looks at for each that it may return.
+const LookedAt = 16
+
+// Searched leaves out plain entries of a list, one per tick, newest first, and those beyond the
+// limit.
+func (s Skimmed) Searched(limit int) Skimmed {
+	s.Entries = slices.DeleteFunc(s.Entries, Entry.Plain)
+	if len(s.Entries) > limit {
+		s.Rest = s.Entries[limit].OrderKey()
+		s.Entries = slices.DeleteFunc(s.Entries, func(e Entry) bool { return !e.OrderKey().After(s.Rest) })
+	}
+	return s
 }

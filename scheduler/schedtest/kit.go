@@ -102,6 +102,7 @@ func ledgerChecks() []ledgerCheck {
 		{"RunsAreFoundBehindRecords", runsAreFoundBehindRecords},
 		{"Selects", selects},
 		{"SkimsSeveralJobs", skimsSeveralJobs},
+		{"SearchFindsWhatIsNotPlain", searchFindsWhatIsNotPlain},
 	}
 }
 

@@ -118,6 +118,19 @@ func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick b
 	return skimmed, nil
 }
 
+// Search implements [ledger.Searcher].
+func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
+	ask := slices.Clone(stretches)
+	for i := range ask {
+		ask[i].Limit *= ledger.LookedAt
+	}
+	found, err := l.Skim(ctx, ask, true)
+	for i := range found {
+		found[i] = found[i].Searched(stretches[i].Limit)
+	}
+	return found, err
+}
+
 // cut returns the stretch of its job's entries, sorted newest first.
 func cut(sorted []ledger.Entry, s ledger.Stretch) ledger.Skimmed {
 	var some ledger.Skimmed

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -25,6 +26,19 @@ func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick b
 		}
 	}
 	return skimmed, nil
+}
+
+// Search implements [ledger.Searcher].
+func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
+	ask := slices.Clone(stretches)
+	for i := range ask {
+		ask[i].Limit *= ledger.LookedAt
+	}
+	found, err := l.Skim(ctx, ask, true)
+	for i := range found {
+		found[i] = found[i].Searched(stretches[i].Limit)
+	}
+	return found, err
 }
 
 // portion returns the spans of as many stretches as one call reads, at least one.

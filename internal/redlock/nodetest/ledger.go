@@ -38,12 +38,11 @@ func (c *call) record() ([]string, error) {
 // read returns for each job the tick of the newest record not requested, the latest
 // tick dropped, the locks, the open claims, the runs and the notes, newest tick first.
 // Keys: runs, notes, lock, fence. Arguments: the latest tick (with "(" exclusive), the
-// earliest, the limit of each.
+// earliest, the limit of each, and "1" if records of a plain end are left out.
 func (c *call) read() ([]string, error) {
 	reply := []string{"OK"}
 	for at := 1; at < len(c.keys); at += 4 {
-		arg := at/4*3 + 1
-		part, err := c.readOne(c.keys[at:at+4], c.arg(arg), c.arg(arg+1), c.arg(arg+2))
+		part, err := c.readOne(c.keys[at:at+4], c.arg(at), c.arg(at+1), c.arg(at+2), c.arg(at+3) == "1")
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +51,7 @@ func (c *call) read() ([]string, error) {
 	return reply, nil
 }
 
-func (c *call) readOne(keys []string, from, to, limit string) ([]string, error) {
+func (c *call) readOne(keys []string, from, to, limit string, search bool) ([]string, error) {
 	text, without := strings.CutPrefix(from, "(")
 	latest, ok := number(text)
 	earliest, okTo := number(to)
@@ -74,6 +73,8 @@ func (c *call) readOne(keys []string, from, to, limit string) ([]string, error) 
 			case !more || after(r.Tick):
 			case count == most || r.Tick < earliest:
 				rest, more = max(rest, r.Tick), false
+			case search && plain(r.Record):
+				count++
 			default:
 				records, places = append(records, digits(r.Tick)+" "+r.Record), append(places, placeOf(r.Record)...)
 				count++
@@ -86,6 +87,12 @@ func (c *call) readOne(keys []string, from, to, limit string) ([]string, error) 
 	}
 	reply := append([]string{latestText(rest), latestText(dropped), integer(len(locks))}, locks...)
 	return append(append(reply, integer(len(records))), records...), nil
+}
+
+// plain reports whether a record is that of a tick whose end needs no attention.
+func plain(record string) bool {
+	return record[0] != 'S' && !strings.Contains(record, `"stale":`) && slices.ContainsFunc([]string{"succeeded", "skipped", "cancelled"},
+		func(outcome string) bool { return strings.Contains(record, `"outcome":"`+outcome+`"`) })
 }
 
 // latestText is empty without a tick.
