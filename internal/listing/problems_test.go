@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -185,6 +186,72 @@ func TestProblemsOfEachViewAreBounded(t *testing.T) {
 		}
 		if lacking > 0 {
 			t.Errorf("of %d jobs not all is known after 100 views", lacking)
+		}
+	}
+}
+
+// In a cluster with many jobs and a long history the first view knows the whole 24 hours, since
+// only problems are read.
+func TestProblemsAreKnownAtOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	var entries []ledger.Entry
+	for n := range 1000 {
+		for i := range 100 {
+			e := ledger.Entry{Job: fmt.Sprint("job-", n), Tick: now.Add(-time.Duration(i) * 14 * time.Minute), Outcome: ledger.Skipped}
+			if (n+i)%50 == 7 {
+				e.Outcome = ledger.Missed
+			}
+			entries = append(entries, e)
+		}
+	}
+	r, store := cluster(t, entries)
+	list, err := new(listing.Problems).Read(t.Context(), r, nil, now.Add(time.Minute), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if p.Unread || p.Count[listing.ProblemMissed] != 2 {
+			t.Fatalf("after one view: %+v", p)
+		}
+	}
+	if n := store.entries.Load(); n > 2500 {
+		t.Errorf("%d entries were read, want about the 2000 problems", n)
+	}
+}
+
+// A run that is open for long makes a view read its tick again, and not what came since. Its end
+// is counted by the next view.
+func TestOpenRunIsReadAlone(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	var entries []ledger.Entry
+	for i := range 600 {
+		entries = append(entries, ledger.Entry{Job: "often", Tick: now.Add(-time.Duration(i) * time.Minute), Outcome: ledger.Missed})
+	}
+	r, store := cluster(t, entries)
+	tick := now.Add(-10*time.Hour - time.Minute)
+	run := ledger.Entry{Job: "often", Tick: tick, Trigger: ledger.BySchedule, Replica: "a", Outcome: ledger.Running, Started: tick}
+	lease, err := store.locks.TryAcquire(t.Context(), locking.Request{Name: "often", Tick: tick, TTL: time.Hour, Holder: "a", Note: ledger.EncodeNote(run)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := new(listing.Problems)
+	problemsOf(t, p, r, now, 5)
+	before := store.entries.Load()
+	if got := problemsOf(t, p, r, now, 5); got["often"].Count[listing.ProblemFailed] != 0 {
+		t.Errorf("%+v", got)
+	}
+	if n := store.entries.Load() - before; n > 30 {
+		t.Errorf("a view with an open run reads %d entries", n)
+	}
+	run.Outcome, run.Finished = ledger.Failed, now
+	if err := lease.Release(t.Context(), ledger.EncodeNote(run)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := problemsOf(t, p, r, now, 5); got["often"].Count[listing.ProblemFailed] != 1 || got["often"].Count[listing.ProblemMissed] != 600 {
+			t.Errorf("after its end: %v", got["often"].Count)
 		}
 	}
 }

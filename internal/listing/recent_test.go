@@ -21,6 +21,7 @@ import (
 // recentLedger counts reads.
 type recentLedger struct {
 	*schedtest.Ledger
+	locks                     *locktest.Memory
 	reads, stretches, entries atomic.Int64
 }
 
@@ -50,7 +51,8 @@ func (l *recentLedger) Search(ctx context.Context, ask []ledger.Stretch) ([]ledg
 // cluster is one whose ledger has the given entries.
 func cluster(tb testing.TB, entries []ledger.Entry) (listing.Reader, *recentLedger) {
 	tb.Helper()
-	h := &recentLedger{Ledger: schedtest.NewLedger(new(locktest.Memory))}
+	locks := new(locktest.Memory)
+	h := &recentLedger{Ledger: schedtest.NewLedger(locks), locks: locks}
 	roster := new(schedtest.Roster)
 	known := map[string]bool{}
 	for _, e := range entries {
