@@ -81,7 +81,7 @@ func auditListing(rows []listing.Act) output.Table[listing.Act] {
 	return output.Table[listing.Act]{
 		Columns: []string{"AT", "ACT", "OF", "BY", "RESULT", "WHY"},
 		Cells: func(r listing.Act) []string {
-			return []string{r.At, string(r.Kind), r.Target(), output.Dash(r.By), output.Clip(output.Dash(r.Result), 120), output.Clip(output.Dash(r.Reason), 120)}
+			return []string{r.At, string(r.Kind), r.Target(), output.Dash(r.By), output.Dash(r.Result), output.Dash(r.Reason)}
 		},
 		Rows:  rows,
 		Empty: "no acts, or none that match",

@@ -64,7 +64,7 @@ func pauseListing(rows []listing.Act) output.Table[listing.Act] {
 	return output.Table[listing.Act]{
 		Columns: []string{"OF", "SINCE", "BY", "ID", "WHY"},
 		Cells: func(r listing.Act) []string {
-			return []string{r.Target(), r.At, output.Dash(r.By), r.ID, output.Clip(output.Dash(r.Reason), 120)}
+			return []string{r.Target(), r.At, output.Dash(r.By), r.ID, output.Dash(r.Reason)}
 		},
 		Rows:  rows,
 		Empty: "there are no pauses",

@@ -37,7 +37,7 @@ func replicaListing(rows []listing.Replica, now time.Time) output.Table[listing.
 			}
 			return []string{
 				r.ID, stateCell(r), r.Host + ":" + strconv.Itoa(r.PID), output.Since(listing.Time(r.Started), now),
-				fmt.Sprintf("%s ago", output.Since(listing.Time(r.Seen), now)), r.Version, output.Clip(output.Dash(r.ConfigHash), 8), labels(r.Labels), running,
+				fmt.Sprintf("%s ago", output.Since(listing.Time(r.Seen), now)), r.Version, output.Dash(r.ConfigHash), labels(r.Labels), running,
 			}
 		},
 		Rows:  rows,

@@ -41,19 +41,25 @@ func newView(out io.Writer, width func() int, jobs []string) *view {
 		claimed: map[string]time.Duration{}, decided: map[string]time.Time{},
 	}
 	for _, name := range jobs {
-		v.job = min(max(v.job, len(name)), maxJobColumn)
+		v.job = max(v.job, len(name))
+	}
+	if width() > 0 {
+		v.job = min(v.job, maxJobColumn)
 	}
 	return v
 }
 
-// maxJobColumn bounds the job column. With job names of up to 15 characters, a line
+// maxJobColumn bounds the job column of a terminal. With job names of up to 15 characters, a line
 // without a reason fits 80 columns.
 const maxJobColumn = 20
 
 // row formats one tick. The outcome with its reason is last, so only it wraps.
 func (v *view) row(tick, job, by, token, votes, claim, run, outcome string) string {
+	if v.width() > 0 {
+		job = output.Clip(job, v.job)
+	}
 	return fmt.Sprintf("%-8s  %-*s  %-2s  %-16s  %-5s %5s %5s  %s",
-		tick, v.job, output.Clip(job, v.job), by, token, votes, claim, run, outcome)
+		tick, v.job, job, by, token, votes, claim, run, outcome)
 }
 
 func (v *view) header(text string) {
@@ -73,6 +79,10 @@ func (v *view) observer(name string) scheduler.Observer {
 		case scheduler.EventFinished:
 			v.finished(e)
 		case scheduler.EventDecided:
+			if e.Entry.Outcome != ledger.Missed { // another replica may run it
+				v.notRun(e.Entry)
+			}
+		case scheduler.EventSettled:
 			v.notRun(e.Entry)
 		case scheduler.EventOverdue:
 			v.say(fmt.Sprintf("%s: %s of tick %s ignores the end of its context", name, e.Entry.Job, clock(e.Entry.OrderKey())))
@@ -93,7 +103,7 @@ func (v *view) finished(ended scheduler.Event) {
 	delete(v.claimed, ended.Run)
 	outcome := v.paint(e.Outcome)
 	if why := listing.Why(e.Reason.String(), e.Error); why != "" {
-		outcome += ": " + output.Clip(why, 120)
+		outcome += ": " + v.clip(why)
 	}
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
 		listing.Votes(e), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome))
@@ -108,7 +118,15 @@ func (v *view) notRun(e ledger.Entry) {
 	}
 	v.decided[e.Job] = e.Tick
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, "-", "-", "-", "-", "-",
-		v.paint(e.Outcome)+": "+output.Clip(e.Reason.String(), 120)))
+		v.paint(e.Outcome)+": "+v.clip(e.Reason.String())))
+}
+
+// clip puts a text on one line, which is short on a terminal.
+func (v *view) clip(text string) string {
+	if v.width() == 0 {
+		return output.Clip(text, len(text)+1)
+	}
+	return output.Clip(text, 120)
 }
 
 func (v *view) say(text string) {

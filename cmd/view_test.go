@@ -57,6 +57,26 @@ func TestViewSaysWhy(t *testing.T) {
 	}
 }
 
+// A tick that one replica did not run is shown as missed once nobody has run it, and all of its
+// texts where no terminal bounds them.
+func TestViewTellsOfSettledMisses(t *testing.T) {
+	t.Parallel()
+	job, why := strings.Repeat("long", 20), strings.Repeat("the nodes are away ", 20)
+	entry := ledger.Entry{Job: job, Tick: tick, Outcome: ledger.Missed, Reason: ledger.TextReason(why)}
+	for kind, want := range map[scheduler.EventKind]bool{scheduler.EventDecided: false, scheduler.EventSettled: true} {
+		var out bytes.Buffer
+		v := newView(&out, func() int { return 0 }, []string{job})
+		for _, replica := range []string{"a", "b"} {
+			v.observer(replica)(scheduler.Event{Kind: kind, Entry: entry})
+		}
+		v.flush("")
+		text := out.String()
+		if told := strings.Contains(text, job) && strings.Contains(text, strings.TrimSpace(why)); told != want || strings.Contains(text, "…") || strings.Count(text, "missed") > 1 {
+			t.Errorf("%s: %q", kind, text)
+		}
+	}
+}
+
 func TestViewColours(t *testing.T) {
 	for _, tc := range []struct {
 		noColor string

@@ -40,7 +40,7 @@ func (d snapshot) sections(now time.Time) []section {
 // problemRows has a row for each job and outcome with problems: the last one, and how many
 // there were.
 func (d snapshot) problemRows(now time.Time) section {
-	s := section{title: "PROBLEMS", few: 6, grid: grid{drop: []int{5}, cut: []int{6, 2}}}
+	s := section{title: "PROBLEMS", few: 6, grid: grid{drop: []int{5}, cut: []int{6, 2}, most: map[int]int{2: 32, 5: 24}}}
 	type problem struct {
 		job     string
 		outcome ledger.Outcome
@@ -66,10 +66,10 @@ func (d snapshot) problemRows(now time.Time) section {
 		s.rows = append(s.rows, []span{
 			shape(level),
 			{clockAt(listing.Time(&t.Tick), now), plain},
-			{output.Clip(t.Job, 32), bold},
+			{t.Job, bold},
 			{strings.ReplaceAll(string(t.Outcome), "_", " "), level},
 			{often, warn},
-			{output.Clip(output.Dash(t.Replica), 24), faint},
+			{output.Dash(t.Replica), faint},
 			{problemText(t), plain},
 		})
 	}
@@ -85,12 +85,12 @@ func problemText(t listing.Tick) string {
 }
 
 func (d snapshot) runningRows(now time.Time) section {
-	s := section{title: "RUNNING", few: 5, grid: grid{drop: []int{5, 4}, cut: []int{1, 2, 6}}}
+	s := section{title: "RUNNING", few: 5, grid: grid{drop: []int{5, 4}, cut: []int{1, 2, 6}, most: map[int]int{1: 32, 2: 27}}}
 	for _, r := range d.running {
 		s.rows = append(s.rows, []span{
 			{"▶", good},
-			{output.Clip(r.Job, 32), bold},
-			{"on " + output.Clip(output.Dash(r.Replica), 24), plain},
+			{r.Job, bold},
+			{"on " + output.Dash(r.Replica), plain},
 			{"for " + rough(now.Sub(listing.Time(r.Started))), plain},
 			{"tick " + clockAt(listing.Time(&r.Tick), now), faint},
 			{"token " + output.Dash(r.Token), faint},
@@ -101,20 +101,20 @@ func (d snapshot) runningRows(now time.Time) section {
 }
 
 func (d snapshot) nextRows(now time.Time) section {
-	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}}}
+	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}, most: map[int]int{1: 32}}}
 	for _, n := range d.next {
 		at := listing.Time(cmp.Or(n.Start, &n.Tick))
 		in := "in " + rough(at.Sub(now))
 		if at.Before(now) {
 			in = "now"
 		}
-		s.rows = append(s.rows, []span{{"·", faint}, {output.Clip(n.Job, 32), bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
+		s.rows = append(s.rows, []span{{"·", faint}, {n.Job, bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
 	}
 	return s
 }
 
 func (d snapshot) replicaRows(now time.Time) section {
-	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{7, 6, 4}, cut: []int{8, 1}}}
+	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{7, 6, 4}, cut: []int{8, 1}, most: map[int]int{1: 32}}}
 	won := map[string]int{}
 	for _, t := range d.ticks {
 		if t.Ran() {
@@ -129,7 +129,7 @@ func (d snapshot) replicaRows(now time.Time) section {
 		}
 		s.rows = append(s.rows, []span{
 			shape(level),
-			{output.Clip(r.ID, 32), bold},
+			{r.ID, bold},
 			{r.State, level},
 			{fmt.Sprintf("won %d", won[r.ID]), plain},
 			{"up " + rough(now.Sub(listing.Time(r.Started))), plain},
@@ -143,12 +143,12 @@ func (d snapshot) replicaRows(now time.Time) section {
 }
 
 func (d snapshot) nodeRows() section {
-	s := section{title: nodesTitle(d.nodes), few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}}}
+	s := section{title: nodesTitle(d.nodes), few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}, most: map[int]int{1: 40}}}
 	for _, n := range d.nodes {
 		level := levelOf(n.Level())
 		s.rows = append(s.rows, []span{
 			shape(level),
-			{output.Clip(n.Node, 40), bold},
+			{n.Node, bold},
 			{n.State, level},
 			{latency(n), plain},
 			{clockOffset(n), faint},

@@ -78,6 +78,8 @@ type grid struct {
 	rows [][]span
 	// drop and cut are columns that give way if there is no room, see output.Fit.
 	drop, cut []int
+	// most bounds columns on a terminal.
+	most map[int]int
 }
 
 // lines lays the first n rows out in width columns.
@@ -89,6 +91,11 @@ func (g grid) lines(n, width int) []textLine {
 	for _, row := range g.rows[:n] {
 		for i, cell := range row {
 			natural[i] = max(natural[i], utf8.RuneCountInString(cell.text))
+		}
+	}
+	for i, most := range g.most {
+		if width < unbounded {
+			natural[i] = min(natural[i], most)
 		}
 	}
 	widths := output.Fit(natural, g.drop, g.cut, width)
