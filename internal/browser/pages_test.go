@@ -44,7 +44,7 @@ func TestDashboardOnPostgres(t *testing.T) {
 // it: with and without scripts, dark and light, at a desk and on a phone.
 func testPages(t *testing.T, browser *chromium, home string) {
 	b := login(t, browser, home, "admin")
-	b.asksPlainly("/jobs/heartbeat", "/jobs/heartbeat/pause", strings.Repeat("the partner moves to another data centre, ask Bob; ", 4))
+	b.asksPlainly("/jobs/heartbeat", "/jobs/heartbeat/pause", strings.Repeat("the partner moves to another data centre, ask Bob; ", 5)+strings.Repeat("unbroken", 30))
 	paths := everyPage(b)
 	for _, scripts := range []bool{true, false} {
 		b.scripts(scripts)

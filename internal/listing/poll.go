@@ -36,6 +36,8 @@ type Beat struct {
 	Failed  bool   `json:"failed"`
 	Granted *int   `json:"granted" jsonschema:"How many nodes granted it; null if unknown."`
 	Nodes   *int   `json:"nodes" jsonschema:"Number of nodes whose answer was awaited: a quorum decides; null if unknown."`
+	// Refused: a node has answered, and did not grant it. One that is down has not answered.
+	Refused bool `json:"-"`
 }
 
 // newPoll returns nil if the answers are not known.
@@ -82,8 +84,12 @@ func newBeat(b ledger.Beat) Beat {
 	if n := awaited(locking.Poll{Answers: b.Answers}); n > 0 {
 		granted := 0
 		for _, a := range b.Answers {
-			if a == locking.Granted {
+			switch a {
+			case locking.Granted:
 				granted++
+			case locking.NotAwaited, locking.Unreachable:
+			default:
+				row.Refused = row.Refused || a != 0 // beyond the nodes of the list
 			}
 		}
 		row.Granted, row.Nodes = &granted, &n

@@ -17,11 +17,15 @@ func TestVotesCountAwaitedAnswers(t *testing.T) {
 		answers     []locking.Answer
 		votes       string
 		granted, of int
+		refused     bool
 	}{
-		{[]locking.Answer{g, w, g, w, g}, "3/3", 3, 3},
-		{[]locking.Answer{g, h, g, w, g}, "3/4", 3, 4},
-		{[]locking.Answer{g, u, g, h, g}, "3/5", 3, 5},
-		{[]locking.Answer{g, g, g, g, g}, "5/5", 5, 5},
+		{[]locking.Answer{g, w, g, w, g}, "3/3", 3, 3, false},
+		{[]locking.Answer{g, h, g, w, g}, "3/4", 3, 4, true},
+		{[]locking.Answer{g, u, g, w, g}, "3/4", 3, 4, false}, // a node that is down has not refused
+		{[]locking.Answer{g, u, g, h, g}, "3/5", 3, 5, true},
+		{[]locking.Answer{g, u, g, u, g}, "3/5", 3, 5, false},
+		{[]locking.Answer{g, locking.Abstained, g, w, g}, "3/4", 3, 4, true},
+		{[]locking.Answer{g, g, g, g, g}, "5/5", 5, 5, false},
 	} {
 		e := ledger.Entry{Job: "j", Token: 1, Outcome: ledger.Succeeded}
 		copy(e.Poll.Answers[:], tc.answers)
@@ -34,8 +38,8 @@ func TestVotesCountAwaitedAnswers(t *testing.T) {
 		at := ledger.Beat{At: time.Unix(1, 0), Answers: e.Poll.Answers}
 		e.Tick, e.Beats = at.At, &ledger.Beats{Count: 1, Least: at, Last: []ledger.Beat{at}}
 		row := listing.NewTick(e)
-		if beat := row.Beats.Last[0]; listing.Text(row.Votes) != tc.votes || *beat.Granted != tc.granted || *beat.Nodes != tc.of {
-			t.Errorf("%v: votes %s, extension %d of %d, want %+v", tc.answers, listing.Text(row.Votes), *beat.Granted, *beat.Nodes, tc)
+		if beat := row.Beats.Last[0]; listing.Text(row.Votes) != tc.votes || *beat.Granted != tc.granted || *beat.Nodes != tc.of || beat.Refused != tc.refused {
+			t.Errorf("%v: votes %s, extension %d of %d, refused %t, want %+v", tc.answers, listing.Text(row.Votes), *beat.Granted, *beat.Nodes, beat.Refused, tc)
 		}
 	}
 	for want, votes := range map[string]locking.Votes{"": {}, "3": {For: 3, Of: 5}, "5/5": {For: 5, Of: 5}} {

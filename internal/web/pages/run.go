@@ -267,7 +267,7 @@ func beatMark(b listing.Beat) mark {
 	switch {
 	case b.Failed:
 		return mark{"bad", "✕", "failed"}
-	case b.Granted != nil && *b.Granted < *b.Nodes:
+	case b.Refused:
 		return mark{"warn", "!", "extended"}
 	}
 	return mark{"good", "✓", "extended"}
