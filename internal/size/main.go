@@ -1,6 +1,7 @@
-// Size prints how large the product is: files, lines and exported names of each package,
-// then the largest functions and types. Tests, test kits, tools, examples and benchmarks do
-// not count.
+// Size prints how large the product is: files, lines of code and exported names of each package,
+// then the largest packages, functions and types, and what is beside the product. A line of code
+// has more than a comment. Tests do not count, and the product has no test kits, tools, examples
+// and benchmarks.
 //
 //	go run ./internal/size
 package main
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"log"
@@ -28,11 +30,20 @@ func main() {
 	s.print()
 }
 
-// A pkg is one package. Names are its exported types and functions, members the
-// exported methods and fields of those.
+// A file has few lines below small, and many above large.
+const small, large = 60, 500
+
+// A pkg is one package. Lines are those of code. Names are its exported types and functions,
+// members the exported methods and fields of those.
 type pkg struct {
 	dir                          string
 	files, lines, names, members int
+	small, large                 int // files
+}
+
+func (p *pkg) add(o pkg) {
+	p.files, p.lines, p.names, p.members = p.files+o.files, p.lines+o.lines, p.names+o.names, p.members+o.members
+	p.small, p.large = p.small+o.small, p.large+o.large
 }
 
 // public reports whether others can import it.
@@ -47,18 +58,22 @@ type named struct {
 type sizes struct {
 	packages                   []pkg
 	functions, fields, methods []named
+	beside                     pkg // the product: kits, tools, examples and benchmarks
 }
 
-// measure reads the Go files of the product.
+// measure reads the Go files.
 func measure(root fs.FS) (sizes, error) {
 	var s sizes
 	fields, methods := map[string]int{}, map[string]int{}
 	err := fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			if err == nil && entry.IsDir() && !product(file) {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if base := path.Base(file); file != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules") {
 				return fs.SkipDir
 			}
-			return err
+			return nil
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return nil
@@ -67,6 +82,10 @@ func measure(root fs.FS) (sizes, error) {
 		if err != nil {
 			return err
 		}
+		if !product(file) {
+			s.beside.count(text)
+			return nil
+		}
 		return s.read(file, text, fields, methods)
 	})
 	s.fields, s.methods = largest(fields), largest(methods)
@@ -74,21 +93,55 @@ func measure(root fs.FS) (sizes, error) {
 	return s, err
 }
 
-// product reports whether the code below dir is part of the product.
-func product(dir string) bool {
-	base := path.Base(dir)
-	switch {
-	case dir == ".":
-		return true
-	case strings.HasPrefix(base, "."), strings.HasSuffix(base, "test"), base == "testdata", base == "node_modules":
-		return false
-	}
-	switch dir {
-	case "benchmarks", "examples", "scheduler/internal/sim", "internal/teeth", "internal/truth", "internal/size",
-		"internal/browser", "internal/faults", "internal/integration", "internal/interop", "internal/imports", "internal/ci", "internal/exported":
-		return false
+// beside has the folders that are no part of the product. Test kits end in test.
+var beside = []string{
+	"benchmarks", "examples", "scheduler/internal/sim", "internal/teeth", "internal/truth", "internal/size",
+	"internal/browser", "internal/ci", "internal/deploy", "internal/exported", "internal/faults", "internal/imports",
+	"internal/integration", "internal/interop", "internal/reference", "internal/release", "internal/tutorial",
+}
+
+// product reports whether a file is part of the product.
+func product(file string) bool {
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if strings.HasSuffix(dir, "test") || slices.Contains(beside, dir) {
+			return false
+		}
 	}
 	return true
+}
+
+// count adds a file.
+func (p *pkg) count(text []byte) {
+	p.files++
+	p.lines += codeLines(text)
+	switch n := strings.Count(string(text), "\n"); {
+	case n < small:
+		p.small++
+	case n > large:
+		p.large++
+	}
+}
+
+// codeLines counts the lines with more than a comment. Those of a long string count, too.
+func codeLines(text []byte) int {
+	set := token.NewFileSet()
+	file := set.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, 0)
+	n, last := 0, 0
+	for {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			return n
+		}
+		if tok == token.SEMICOLON && literal == "\n" {
+			continue
+		}
+		first := file.Line(pos)
+		end := first + strings.Count(literal, "\n")
+		n += end - max(first, last+1) + 1
+		last = max(last, end)
+	}
 }
 
 func (s *sizes) read(file string, text []byte, fields, methods map[string]int) error {
@@ -103,8 +156,7 @@ func (s *sizes) read(file string, text []byte, fields, methods map[string]int) e
 		i, s.packages = len(s.packages), append(s.packages, pkg{dir: dir})
 	}
 	p := &s.packages[i]
-	p.files++
-	p.lines += strings.Count(string(text), "\n")
+	p.count(text)
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -176,26 +228,31 @@ func largest(sizes map[string]int) []named {
 func (s sizes) print() {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer func() { _ = w.Flush() }()
-	fmt.Fprintln(w, "files\tlines\ttypes, functions\tmethods, fields\t package")
-	var all, open pkg
-	for _, p := range s.packages {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t %s\n", p.files, p.lines, p.names, p.members, p.dir)
-		for _, sum := range []*pkg{&all, &open} {
-			if sum == &open && !p.public() {
-				continue
-			}
-			sum.files, sum.lines, sum.names, sum.members = sum.files+p.files, sum.lines+p.lines, sum.names+p.names, sum.members+p.members
-		}
+	fmt.Fprintf(w, "files\t< %d lines\t> %d\tlines of code\ttypes, functions\tmethods, fields\t package\n", small, large)
+	row := func(p pkg) {
+		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t %s\n", p.files, p.small, p.large, p.lines, p.names, p.members, p.dir)
 	}
-	fmt.Fprintf(w, "%d\t%d\t%d\t%d\t all\n", all.files, all.lines, all.names, all.members)
-	fmt.Fprintf(w, "%d\t%d\t%d\t%d\t that others can import\n", open.files, open.lines, open.names, open.members)
+	all, open := pkg{dir: "all"}, pkg{dir: "that others can import"}
+	var packages []named
+	for _, p := range s.packages {
+		row(p)
+		all.add(p)
+		if p.public() {
+			open.add(p)
+		}
+		packages = append(packages, named{p.dir, p.lines})
+	}
+	row(all)
+	row(open)
+	fmt.Fprintf(w, "%d\t%d\t%d\t%d\t\t\t beside the product\n", s.beside.files, s.beside.small, s.beside.large, s.beside.lines)
+	slices.SortFunc(packages, bySize)
 	for _, top := range []struct {
 		title string
 		list  []named
-	}{{"lines of a function", s.functions}, {"fields of a type", s.fields}, {"methods of a type", s.methods}} {
-		fmt.Fprintf(w, "\n\t\t\t\t %s\n", top.title)
+	}{{"lines of a package", packages}, {"lines of a function", s.functions}, {"fields of a type", s.fields}, {"methods of a type", s.methods}} {
+		fmt.Fprintf(w, "\n\t\t\t\t\t\t %s\n", top.title)
 		for _, n := range top.list[:min(12, len(top.list))] {
-			fmt.Fprintf(w, "\t%d\t\t\t %s\n", n.size, n.name)
+			fmt.Fprintf(w, "\t\t\t%d\t\t\t %s\n", n.size, n.name)
 		}
 	}
 }
