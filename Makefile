@@ -263,6 +263,11 @@ site-check: site ## links, search and accessibility of the site, in Chromium
 	@.ci/deps chromium
 	cd internal/browser && go test -count=1 -v -timeout 40m -tags site -run 'TestSite$$' .
 
+.PHONY: walk
+walk: ## what one tick enters beyond an idle replica: functions, statements, files, packages (ARGS=-v lists the files)
+	@.ci/deps redis-server postgres
+	cd benchmarks && go run ./walk $(ARGS)
+
 .PHONY: size
 size: ## files, lines and exported names of each package; the largest functions and types
 	@go run ./internal/size
