@@ -171,11 +171,11 @@ func storeInitCommand(a *cli) *cobra.Command {
 }
 
 func renameService(c *cobra.Command, a *cli, s *cluster.Store, name string) error {
-	if err := s.RenameService(c.Context(), name); err != nil {
-		return err
+	kept, err := s.Service(c.Context(), name, true)
+	if err == nil {
+		fmt.Fprintf(a.Out, "%s belongs to service %s\n", s.About().Name, kept)
 	}
-	fmt.Fprintf(a.Out, "namespace %s belongs to service %s\n", s.Namespace(), name)
-	return nil
+	return err
 }
 
 const storeIsNew = "the store is declared new"

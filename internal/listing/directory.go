@@ -26,20 +26,18 @@ type Directory struct {
 // Directory reads what the replicas have published, or returns the cached directory.
 // Callers must not change it.
 func (r Reader) Directory(ctx context.Context) (Directory, error) {
-	return r.Cache.get(ctx, r.directory)
-}
-
-func (r Reader) directory(ctx context.Context) (Directory, error) {
-	published, err := r.Roster.Jobs(ctx)
-	if err != nil {
-		return Directory{}, err
-	}
-	live, err := r.Roster.Replicas(ctx)
-	if err != nil {
-		return Directory{}, err
-	}
-	versions, err := scheduler.Versions(published, live, func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) })
-	return newDirectory(versions), err
+	return r.Cache.get(ctx, func(ctx context.Context) (Directory, error) {
+		published, err := r.Roster.Jobs(ctx)
+		if err != nil {
+			return Directory{}, err
+		}
+		live, err := r.Roster.Replicas(ctx)
+		if err != nil {
+			return Directory{}, err
+		}
+		versions, err := scheduler.Versions(published, live, func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) })
+		return newDirectory(versions), err
+	})
 }
 
 func newDirectory(versions []scheduler.Version) Directory {

@@ -13,6 +13,15 @@ var display = promise{
 		{"metrics: every replica counts a missed tick", in("scheduler/metrics", "TestWhatEventsCount"), []edit{
 			{"scheduler/metrics/ticks.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventDecided:"},
 		}},
+		{"webhooks: missed before the ledger says so", in("internal/webhook", "TestMissedIsToldOnceTheLedgerSaysSo"), []edit{
+			{"internal/webhook/sink.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventRecorded:"},
+		}},
+		{"log: what one replica did not do is a warning", in(replica, "TestWarningsOfTicksThatDidNotRun"), []edit{
+			{replica + "events.go", `Info("not run here"`, `Warn("not run here"`},
+		}},
+		{"check: two replicas with one id are not named", in(replica, "TestTwoReplicasWithOneID"), []edit{
+			{"internal/listing/unreadable.go", "range Neighbours(replicas)", "range Neighbours(nil)"},
+		}},
 		{"pages: text of others is HTML", in(web, "TestDashboard"), []edit{
 			{web + "pages/pages.go", "\"html/template\"", "\"text/template\""},
 		}},

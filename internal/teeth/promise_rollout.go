@@ -13,6 +13,18 @@ var rollouts = promise{
 		{"reload: half a file is read", in(replica, "TestReloadWaitsForTheWriter"), []edit{
 			{config + "follow.go", "settle = 300 * time.Millisecond", "settle = time.Nanosecond"},
 		}},
+		{"reload: most jobs of a file are lost at once", in(replica, "TestReloadOfAHalfWrittenFile"), []edit{
+			{replica + "reload.go", "err := job.CheckLoss(ofFile(l.running), ofFile(next))", "var err error\n\t_ = job.CheckLoss"},
+		}},
+		{"reload: a file that is cut off counts", in(replica, "TestReloadOfAHalfWrittenFile"), []edit{
+			{replica + "reload.go", "err == nil && next.CutOff(l.running)", "false && next.CutOff(l.running)"},
+		}},
+		{"neighbours: another service serves the same names", in(replica, "TestTwoServicesInOneNamespace"), []edit{
+			{engine + "internal/roster/strangers.go", "now.Sub(a.ConfigSince) >= Calm && now.Sub(b.ConfigSince) >= Calm", "false"},
+		}},
+		{"neighbours: two replicas with one id", in(replica, "TestTwoReplicasWithOneID"), []edit{
+			{engine + "internal/publish/neighbours.go", "r.ID == self.ID && r.Process() != self.Process()", "false"},
+		}},
 		{"reload: a removed job is claimed", in(engine, "TestRemovedTicksAreAccountedFor"), []edit{
 			{engine + "update.go", "l.claiming.StopWaiting(attempt.ErrRemoved)", "_ = attempt.ErrRemoved"},
 		}},

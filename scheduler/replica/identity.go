@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+
+	"github.com/quorate/quorate/internal/config"
 )
 
 // identify returns the id that is set, else the host's name and random
@@ -36,6 +38,17 @@ func programName() string {
 		return ""
 	}
 	return filepath.Base(file)
+}
+
+// loggerFor returns the logger of a replica: own, if the program has one.
+func loggerFor(cfg *config.Config, own *slog.Logger) *slog.Logger {
+	if own == nil {
+		return config.NewLogger(cfg.Log, os.Stderr)
+	}
+	if _, ours := own.Handler().(config.LogHandler); ours {
+		return own
+	}
+	return slog.New(grouping{own.Handler()})
 }
 
 // grouping is the handler of a program's own logger. The program may have given it an attribute

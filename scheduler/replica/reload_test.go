@@ -316,7 +316,10 @@ func TestReloadOfAHalfWrittenFile(t *testing.T) {
 				r.said(0, "job removed")
 				r.said(0, "job changed")
 				r.jobs(half)
-				time.Sleep(5*time.Second + settled + secondLook)
+				time.Sleep(10 * time.Second) // the first look at it was long ago
+				r.said(0, "job removed")
+				r.said(0, "job changed")
+				time.Sleep(settled + secondLook - 5*time.Second)
 				if strings.Count(r.log.String(), "job removed")+strings.Count(r.log.String(), "job changed") == 0 {
 					t.Errorf("the file stays as it is and is not taken:\n%s", r.log.String())
 				}
@@ -342,7 +345,7 @@ func TestReloadCountsJobsOfTheFile(t *testing.T) {
 			}
 		})
 		defer stop()
-		r.jobs("jobs:\n")
+		r.jobs("jobs: # " + strings.Repeat("x", 200) + "\n") // it is longer than before
 		time.Sleep(15 * time.Second)
 		r.said(0, "job removed")
 		r.said(1, "the new jobs may be half written")

@@ -87,13 +87,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	if err != nil {
 		return nil, err
 	}
-	id := identify(cfg.Replica.ID)
-	base := options.Logger
-	if base == nil {
-		base = config.NewLogger(cfg.Log, os.Stderr)
-	} else if _, ours := base.Handler().(config.LogHandler); !ours {
-		base = slog.New(grouping{base.Handler()})
-	}
+	id, base := identify(cfg.Replica.ID), loggerFor(cfg, options.Logger)
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	r.beginMetrics(cfg, list, options.Metrics)
 	if r.backend, err = r.open(cfg, cluster, options); err != nil {

@@ -24,6 +24,7 @@ import (
 // A Store is a Cluster that reads the store itself.
 type Store struct {
 	listing.Control
+	listing.Owned
 
 	kept      kept
 	namespace string
@@ -63,7 +64,7 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry, st
 		}
 		return cfg.CheckParams(registry, job, params)
 	}
-	s.Control = control
+	s.Control, s.Owned = control, s.kept
 	return s, nil
 }
 
@@ -101,15 +102,6 @@ func (s *Store) open(ctx context.Context, cfg config.Cluster, stores []replica.S
 
 // Close closes the connections.
 func (s *Store) Close() error { return s.kept.Close() }
-
-// RenameService keeps the name of the service that the store belongs to, in place of another.
-func (s *Store) RenameService(ctx context.Context, name string) error {
-	_, err := s.kept.Service(ctx, name, true)
-	return err
-}
-
-// Namespace is that of the configuration.
-func (s *Store) Namespace() string { return s.namespace }
 
 // OnNodes reports whether everything is kept on Redis nodes.
 func (s *Store) OnNodes() bool { return s.nodes != nil }
