@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"regexp"
@@ -24,7 +25,7 @@ type Mask struct{ secrets []string }
 // such as sslmode, have values that are common words.
 var secretName = regexp.MustCompile(`(?i)key|token|secret|sig|passw|auth|cred`)
 
-// New returns a Mask for secrets: for each as a whole, for its lines, as URLs, JSON and
+// New returns a Mask for secrets: for each as a whole, for its lines, as URLs, JSON, base64 and
 // quoted text spell it and, of a URL, for its parts that may be secret. What has fewer bytes
 // than least is left out, since hiding every "a" would spoil the text and protect nothing.
 func New(secrets []string, least int) *Mask {
@@ -43,16 +44,34 @@ func New(secrets []string, least int) *Mask {
 		for _, part := range parts {
 			part = strings.TrimSpace(part)
 			text, _ := json.Marshal(part) // a string always encodes
-			for _, quoted := range []string{`"` + part + `"`, string(text), strconv.Quote(part), strconv.QuoteToASCII(part)} {
+			again, _ := json.Marshal(string(text[1 : len(text)-1]))
+			for _, quoted := range []string{`"` + part + `"`, string(text), string(again), strconv.Quote(part), strconv.QuoteToASCII(part)} {
 				quoted = quoted[1 : len(quoted)-1]
 				all = append(all, quoted, strings.ReplaceAll(quoted, "/", `\/`)) // JSON of other languages
 			}
 			all = append(all, url.PathEscape(part), url.QueryEscape(part), (&url.URL{Path: part}).EscapedPath(),
 				strings.TrimPrefix(url.UserPassword("", part).String(), ":"))
+			for before := range 3 {
+				text := base64Of(part, before)
+				all = append(all, text, strings.NewReplacer("+", "-", "/", "_").Replace(text))
+			}
 		}
 	}
 	return of(slices.DeleteFunc(all, func(s string) bool { return len(s) < least }))
 }
+
+// base64Of is how base64 spells a text after so many other bytes: what depends on the text alone. It is
+// empty if that is too short to be told from other text.
+func base64Of(text string, before int) string {
+	if len(text) < leastBase64 {
+		return ""
+	}
+	all := append(make([]byte, before), text...)
+	return base64.RawStdEncoding.EncodeToString(all)[(before*8+5)/6 : len(all)*8/6]
+}
+
+// leastBase64 is in bytes, before encoding.
+const leastBase64 = 8
 
 // of returns a Mask for the texts as they are.
 func of(secrets []string) *Mask {

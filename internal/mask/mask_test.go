@@ -2,6 +2,7 @@ package mask
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,6 +31,11 @@ func TestText(t *testing.T) {
 		"in ASCII":        {[]string{"pässwörd/€"}, `"p\u00e4ssw\u00f6rd/\u20ac" and "p\u00e4ssw\u00f6rd\/\u20ac" and "pässwörd\/€"`, `"***" and "***" and "***"`},
 		"quoted letters":  {[]string{"pä\x01ss<"}, fmt.Sprintf("%q", "x pä\x01ss<"), `"x ***"`},
 		"in a path":       {[]string{"a b/c?", "a:b/c"}, "/x/a%20b%2Fc%3F/y and /a%20b/c%3F and /a:b%2Fc", "/x/***/y and /*** and /***"},
+		"JSON in JSON":    {[]string{"pa\"ss<word>"}, `{"x":"{\"y\":\"pa\\\"ss\\u003cword\\u003e\"}"}`, `{"x":"{\"y\":\"***\"}"}`},
+		"in base64":       {[]string{"hunter2-hunter3"}, "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:hunter2-hunter3")), "Basic YW5uOm***w=="},
+		"base64 alone":    {[]string{"hunter2-hunter3"}, base64.StdEncoding.EncodeToString([]byte("hunter2-hunter3")), "***"},
+		"base64, 1 ahead": {[]string{"hunter2-hunter3??>>"}, base64.RawURLEncoding.EncodeToString([]byte("ahunter2-hunter3??>>")), "YW***4"},
+		"base64, 2 ahead": {[]string{"hunter2-hunter3"}, base64.StdEncoding.EncodeToString([]byte("abhunter2-hunter3c")), "YWJ***Nj"},
 		"in a query":      {[]string{"a b&c"}, "?x=a+b%26c", "?x=***"},
 		"in a user":       {[]string{"p@ss:word", "p@s s"}, "redis://u:p%40ss%3Aword@h redis://u:p%40s%20s@h", "redis://u:***@h redis://u:***@h"},
 		"keys of a URL":   {[]string{"https://h/?api_key=abc%2Fdef&mode=production&sig=xyzuv"}, "bad key abc/def or signature xyzuv in production", "bad key *** or signature *** in production"},
