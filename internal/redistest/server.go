@@ -104,9 +104,14 @@ func (s *Server) Client() *redis.Client {
 }
 
 // Renew gives a server with TLS another certificate, which is also that of the clients that it
-// trusts then, and ends the connections of others.
+// trusts then, and ends the connections of others. A Sentinel is restarted for it.
 func (s *Server) Renew(ca *CA) {
 	s.t.Helper()
+	if s.opts.sentinel {
+		s.opts.ca = ca
+		s.Restart(false)
+		return
+	}
 	c := s.Client()
 	cert, key := ca.Write(s.t, s.t.TempDir())
 	must(s.t, c.Do(s.t.Context(), "config", "set", "tls-cert-file", cert, "tls-key-file", key, "tls-ca-cert-file", cert))
@@ -176,7 +181,7 @@ func (s *Server) conf() string {
 	if ca := s.opts.ca; ca != nil {
 		cert, key := ca.Write(s.t, s.dir)
 		lines = append(lines, "port 0", "tls-port "+s.port, "tls-cert-file "+cert,
-			"tls-key-file "+key, "tls-ca-cert-file "+cert, "tls-auth-clients no")
+			"tls-key-file "+key, "tls-ca-cert-file "+cert, "tls-auth-clients no", "tls-replication yes", "tls-cluster yes")
 	} else {
 		lines = append(lines, "port "+s.port)
 	}

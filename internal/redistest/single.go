@@ -43,16 +43,16 @@ func AwaitReplicas(t testing.TB, master *Server, n int) {
 // StartSentinels starts Sentinels that watch the master under MasterName, and returns once
 // they know its replicas and each other. A master counts as silent after longer than a busy one
 // takes to answer.
-func StartSentinels(t testing.TB, addr string, replicas int) []*Server {
+func StartSentinels(t testing.TB, addr string, replicas int, opts ...Option) []*Server {
 	t.Helper()
 	host, port, _ := strings.Cut(addr, ":")
-	list := StartN(t, 3, Sentinel(), Conf(
+	list := StartN(t, 3, append(opts, Sentinel(), Conf(
 		"sentinel monitor "+MasterName+" "+host+" "+port+" 2",
 		"sentinel down-after-milliseconds "+MasterName+" 1500",
 		"sentinel failover-timeout "+MasterName+" 2000",
-	))
+	))...)
 	for _, s := range list {
-		c := redis.NewSentinelClient(&redis.Options{Addr: s.Addr(), DisableIdentity: true})
+		c := redis.NewSentinelClient(s.Client().Options())
 		t.Cleanup(func() { _ = c.Close() })
 		Await(t, "the Sentinels to know each other", func(ctx context.Context) bool {
 			known := c.Master(ctx, MasterName).Val()
@@ -64,10 +64,10 @@ func StartSentinels(t testing.TB, addr string, replicas int) []*Server {
 
 // StartCluster starts a Redis Cluster of three masters with so many replicas each, and
 // returns once all of them serve. Masters come first, then the replicas of the first.
-func StartCluster(t testing.TB, replicas int) []*Server {
+func StartCluster(t testing.TB, replicas int, opts ...Option) []*Server {
 	t.Helper()
 	const masters, slots = 3, 16384
-	list := StartN(t, masters*(1+replicas), Conf("cluster-enabled yes", "cluster-node-timeout 1000", "repl-diskless-sync-delay 0"))
+	list := StartN(t, masters*(1+replicas), append(opts, Conf("cluster-enabled yes", "cluster-node-timeout 1000", "repl-diskless-sync-delay 0"))...)
 	for i, s := range list {
 		c := s.Client()
 		must(t, c.ClusterMeet(t.Context(), "127.0.0.1", list[0].Port()))

@@ -3,37 +3,17 @@ package rotation_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
-	store "github.com/quorate/quorate/scheduler/replica/postgres"
 )
 
 // starts starts a replica that is refused, and returns why it has ended.
 func (r *rig) starts(section string) error {
 	r.Helper()
-	path := r.file("config.yaml")
-	text := strings.ReplaceAll(section, "{dir}", r.dir) + "\nnamespace: rotation\njobs: {j: {func: count, schedule: '@every 1s'}}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		r.Fatal(err)
-	}
-	registry := jobs.NewRegistry()
-	jobs.Register(registry, "count", func(context.Context, jobs.Run, struct{}) error { return nil })
-	cfg, err := replica.Read(path, registry)
-	if err != nil {
-		r.Fatal(err)
-	}
-	cfg.Store, cfg.Logger = new(store.Store), slog.New(slog.NewTextHandler(&r.log, nil))
-	one, err := replica.New(cfg)
-	if err != nil {
-		r.Fatal(err)
-	}
+	one := r.replica(section)
 	ctx, stop := context.WithTimeout(r.Context(), 15*time.Second)
 	defer stop()
 	return one.Run(ctx)

@@ -38,13 +38,7 @@ func TestJobsHoldThePool(t *testing.T) {
 	cfg := replica.Config{
 		Namespace: "rotation", Store: &store.Store{Pool: pool}, Lock: replica.Lock{TTL: ttl}, Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
 		Jobs: []replica.Job{
-			{Name: "short", Schedule: "@every 1s", Func: func(context.Context, jobs.Run) error {
-				select {
-				case r.ran <- struct{}{}:
-				default: // the last one was not awaited
-				}
-				return nil
-			}},
+			{Name: "short", Schedule: "@every 1s", Func: r.count},
 			{Name: "long", Schedule: "@every 1s", Func: func(ctx context.Context, _ jobs.Run) error {
 				select {
 				case <-ctx.Done():
@@ -58,8 +52,7 @@ func TestJobsHoldThePool(t *testing.T) {
 			}},
 		},
 	}
-	r.run(cfg)
-	r.awaitRuns()
+	r.run(r.new(cfg))
 	select {
 	case err := <-long:
 		if err != nil {

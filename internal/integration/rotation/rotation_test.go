@@ -1,5 +1,16 @@
 // Package rotation_test holds the tests of passwords and certificates that are replaced while a
-// replica runs.
+// replica runs. These are all stores, and what each test replaces. The server's certificate is
+// replaced together with the authority (ca_file, sslrootcert) that signed it.
+//
+//	store          password              server's certificate   client's certificate
+//	PostgreSQL     TestPostgres          TestPostgres           TestPostgres
+//	one Redis      TestOneRedis          TestOneRedis           TestOneRedis
+//	Redis nodes    TestNodes             TestNodes              TestNodes
+//	Sentinel       TestSentinel          TestSentinel           TestSentinel
+//	Redis Cluster  TestCluster           TestCluster            TestCluster
+//	etcd           etcd.TestRotation     etcd.TestRotation      etcd.TestRotation
+//	ZooKeeper      zookeeper.Test…       zookeeper.Test…        zookeeper.Test…
+//	               PasswordRotation      CertificateRotation    CertificateRotation
 package rotation_test
 
 import (
@@ -8,6 +19,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,9 +61,8 @@ func (r *rig) secret(text string) {
 	}
 }
 
-// start starts the replica on a store of the configuration, in which {dir} is the folder of the
-// files. It ends with the test.
-func (r *rig) start(section string) {
+// replica is one on a store of the configuration, in which {dir} is the folder of the files.
+func (r *rig) replica(section string) *replica.Replica {
 	r.Helper()
 	path := r.file("config.yaml")
 	text := strings.ReplaceAll(section, "{dir}", r.dir) +
@@ -59,37 +70,37 @@ func (r *rig) start(section string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		r.Fatal(err)
 	}
-	cluster, err := config.ReadCluster(config.Source{Path: path, Environ: []string{}})
-	if err != nil {
-		r.Fatal(err)
-	}
-	if cluster.Section == config.SectionRedis {
-		r.initialize(cluster.Redis)
-	}
 	registry := jobs.NewRegistry()
-	jobs.Register(registry, "count", func(context.Context, jobs.Run, struct{}) error {
-		select {
-		case r.ran <- struct{}{}:
-		default: // the last one was not awaited
-		}
-		return nil
-	})
+	jobs.Register(registry, "count", func(ctx context.Context, run jobs.Run, _ struct{}) error { return r.count(ctx, run) })
 	cfg, err := replica.Read(path, registry)
 	if err != nil {
 		r.Fatal(err)
 	}
 	cfg.Store, cfg.Logger = new(store.Store), slog.New(slog.NewTextHandler(&r.log, nil))
-	r.run(cfg)
-	r.awaitRuns()
+	return r.new(cfg)
 }
 
-// run runs a replica until the test ends.
-func (r *rig) run(cfg replica.Config) {
+func (r *rig) new(cfg replica.Config) *replica.Replica {
 	r.Helper()
 	one, err := replica.New(cfg)
 	if err != nil {
 		r.Fatal(err)
 	}
+	return one
+}
+
+// count is the job.
+func (r *rig) count(context.Context, jobs.Run) error {
+	select {
+	case r.ran <- struct{}{}:
+	default: // the last one was not awaited
+	}
+	return nil
+}
+
+// run runs a replica until the test ends, and waits for its job.
+func (r *rig) run(one *replica.Replica) {
+	r.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))
 	ended := make(chan error)
 	go func() { ended <- one.Run(ctx) }()
@@ -102,11 +113,17 @@ func (r *rig) run(cfg replica.Config) {
 			r.Log(r.log.String())
 		}
 	})
+	r.awaitRuns()
 }
 
-func (r *rig) initialize(cfg members.Config) {
+// initialize declares the nodes of the configuration new.
+func (r *rig) initialize() {
 	r.Helper()
-	set, err := members.Open(cfg)
+	cluster, err := config.ReadCluster(config.Source{Path: r.file("config.yaml"), Environ: []string{}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	set, err := members.Open(cluster.Redis)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -186,7 +203,7 @@ func TestPostgres(t *testing.T) {
 	server.Secure(t, ca.PEM(), ca.KeyPEM())
 	r.write(ca)
 	r.secret("before")
-	r.start(fmt.Sprintf("postgres: {url: 'postgres://app:${file:{dir}/secret}@%s/postgres?sslmode=verify-full&sslrootcert={dir}/cert.pem&sslcert={dir}/cert.pem&sslkey={dir}/key.pem'}", server.Addr()))
+	r.run(r.replica(fmt.Sprintf("postgres: {url: 'postgres://app:${file:{dir}/secret}@%s/postgres?sslmode=verify-full&sslrootcert={dir}/cert.pem&sslcert={dir}/cert.pem&sslkey={dir}/key.pem'}", server.Addr())))
 
 	r.exec(owner, "ALTER ROLE app PASSWORD 'after'")
 	r.exec(owner, endConnections)
@@ -203,31 +220,25 @@ func TestPostgres(t *testing.T) {
 	r.awaitRuns()
 }
 
-// So do Redis nodes, in the URL of each.
-func TestNodes(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	ca := redistest.NewCA(t)
-	r.write(ca)
-	r.secret("before")
-	list := redistest.StartN(t, 3, redistest.TLS(ca), redistest.Conf("tls-auth-clients yes", "user app on >before ~* &* +@all"))
-	var urls []string
-	for _, s := range list {
-		urls = append(urls, fmt.Sprintf("'rediss://app:${file:{dir}/secret}@%s'", s.Addr()))
-	}
-	r.start("redis: {nodes: [" + strings.Join(urls, ", ") + "], tls: {ca_file: {dir}/cert.pem, cert_file: {dir}/cert.pem, key_file: {dir}/key.pem}}")
-	r.rotate(list)
-	ca = redistest.NewCA(t)
+// startOn runs a replica on Redis servers.
+func (r *rig) startOn(section string) {
+	r.Helper()
+	one := r.replica("redis: {" + section + ", tls: {ca_file: {dir}/cert.pem, cert_file: {dir}/cert.pem, key_file: {dir}/key.pem}}")
+	r.initialize()
+	r.run(one)
+}
+
+// rotate gives the servers another certificate and another authority of clients, and then their user
+// another password. It ends the connections each time.
+func (r *rig) rotate(list []*redistest.Server) {
+	r.Helper()
+	ca := redistest.NewCA(r)
 	for _, s := range list {
 		s.Renew(ca)
 	}
+	r.awaitLog("not run here") // until the files follow
 	r.write(ca)
 	r.awaitRuns()
-}
-
-// rotate gives the user of the servers another password, and ends its connections.
-func (r *rig) rotate(list []*redistest.Server) {
-	r.Helper()
 	for _, s := range list {
 		c := s.Client()
 		for _, command := range [][]any{{"acl", "setuser", "app", "resetpass", ">after"}, {"client", "kill", "user", "app"}} {
@@ -240,54 +251,62 @@ func (r *rig) rotate(list []*redistest.Server) {
 	r.awaitRuns()
 }
 
+// secured are the options of servers that ask for a password and for a client's certificate. The
+// rig's files have both.
+func (r *rig) secured() []redistest.Option {
+	r.Helper()
+	r.secret("before")
+	ca := redistest.NewCA(r)
+	r.write(ca)
+	return []redistest.Option{redistest.TLS(ca), redistest.Conf("tls-auth-clients yes"), appUser}
+}
+
 var appUser = redistest.Conf("user app on >before ~* &* +@all")
+
+// urls names the servers, with the user and the file of its password.
+func urls(list []*redistest.Server) string {
+	var all []string
+	for _, s := range list {
+		all = append(all, fmt.Sprintf("'rediss://app:${file:{dir}/secret}@%s'", s.Addr()))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// So do Redis nodes, in the URL of each.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	list := redistest.StartN(t, 3, r.secured()...)
+	r.startOn("nodes: " + urls(list))
+	r.rotate(list)
+}
 
 // One Redis, with the user beside the URL.
 func TestOneRedis(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.secret("before")
-	ca := redistest.NewCA(t)
-	r.write(ca)
-	s := redistest.Start(t, appUser, redistest.TLS(ca))
-	r.start("redis: {url: 'rediss://" + s.Addr() + "', username: app, password: '${file:{dir}/secret}', tls: {ca_file: {dir}/cert.pem}}")
+	s := redistest.Start(t, r.secured()...)
+	r.startOn("url: 'rediss://" + s.Addr() + "', username: app, password: '${file:{dir}/secret}'")
 	r.rotate([]*redistest.Server{s})
-	ca = redistest.NewCA(t)
-	s.Renew(ca)
-	r.write(ca)
-	r.awaitRuns()
 }
 
 // The servers of a Redis Cluster.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.secret("before")
-	list := redistest.StartCluster(t, 0)
-	for _, s := range list {
-		if err := s.Client().ACLSetUser(t.Context(), "app", "on", ">before", "~*", "&*", "+@all").Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.start("redis: {cluster: {addresses: ['redis://app:${file:{dir}/secret}@" + list[0].Addr() + "']}}")
+	list := redistest.StartCluster(t, 0, r.secured()...)
+	r.startOn("cluster: {addresses: " + urls(list[:1]) + "}")
 	r.rotate(list)
 }
 
-// A master and the Sentinels that name it.
+// A master, its replica and the Sentinels that name it.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.secret("before")
-	master := redistest.Start(t, appUser)
-	redistest.StartReplicas(t, master, 1)
-	list := redistest.StartSentinels(t, master.Addr(), 1)
-	var urls []string
-	for _, s := range list {
-		if err := s.Client().ACLSetUser(t.Context(), "app", "on", ">before", "&*", "+@all").Err(); err != nil {
-			t.Fatal(err)
-		}
-		urls = append(urls, fmt.Sprintf("'redis://app:${file:{dir}/secret}@%s'", s.Addr()))
-	}
-	r.start("redis: {sentinel: {master: " + redistest.MasterName + ", addresses: [" + strings.Join(urls, ", ") + "]}, username: app, password: '${file:{dir}/secret}'}")
-	r.rotate(append(list, master))
+	options := r.secured()
+	master := redistest.Start(t, options...)
+	list := redistest.StartReplicas(t, master, 1, options...)
+	watchers := redistest.StartSentinels(t, master.Addr(), 1, options...)
+	r.startOn("sentinel: {master: " + redistest.MasterName + ", addresses: " + urls(watchers) + "}, username: app, password: '${file:{dir}/secret}'")
+	r.rotate(slices.Concat([]*redistest.Server{master}, list, watchers))
 }
