@@ -94,6 +94,40 @@ func StartCluster(t testing.TB, replicas int, opts ...Option) []*Server {
 	return list
 }
 
+// MoveSlot moves the slot of a key, with all its keys, from its master to another one of a Redis
+// Cluster without replicas, as `redis-cli --cluster reshard` does.
+func MoveSlot(t testing.TB, list []*Server, key string) (from, to *Server) {
+	t.Helper()
+	ctx := t.Context()
+	slot := list[0].Client().ClusterKeySlot(ctx, key).Val()
+	for _, s := range list {
+		if s.Client().Exists(ctx, key).Err() == nil { // others answer MOVED
+			from = s
+		} else {
+			to = s
+		}
+	}
+	source, target := from.Client(), to.Client()
+	sourceID, targetID := source.ClusterMyID(ctx).Val(), target.ClusterMyID(ctx).Val()
+	must(t, target.Do(ctx, "cluster", "setslot", slot, "importing", sourceID))
+	must(t, source.Do(ctx, "cluster", "setslot", slot, "migrating", targetID))
+	for {
+		keys := source.ClusterGetKeysInSlot(ctx, int(slot), 100).Val()
+		if len(keys) == 0 {
+			break
+		}
+		move := []any{"migrate", "127.0.0.1", to.Port(), "", 0, 5000, "keys"}
+		for _, k := range keys {
+			move = append(move, k)
+		}
+		must(t, source.Do(ctx, move...))
+	}
+	for _, c := range []*redis.Client{target, source} {
+		must(t, c.Do(ctx, "cluster", "setslot", slot, "node", targetID))
+	}
+	return from, to
+}
+
 func must(t testing.TB, cmd redis.Cmder) {
 	t.Helper()
 	if err := cmd.Err(); err != nil {

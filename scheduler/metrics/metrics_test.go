@@ -294,7 +294,7 @@ func TestRepliesOfNodes(t *testing.T) {
 		o.Replied("claim", members.Reply{Node: "a", Code: "OK", Sent: now, Received: now.Add(time.Millisecond), NodeTime: now})
 	}
 	o.Replied("claim", members.Reply{Node: "b", Err: wire.ErrDown, Sent: now, Received: now})
-	o.Restarted("b", now)
+	o.Restarted("b", "", now)
 	for i := range 5000 {
 		o.Replied("claim", members.Reply{Node: "c", Code: fmt.Sprint("ODD", i), NodeTime: now})
 	}
@@ -334,7 +334,7 @@ func full() *metrics.Metrics {
 	m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(ledger.Succeeded, "")})
 	o := m.NodesObserver()
 	o.Replied("claim", members.Reply{Node: "a", Code: "OK"})
-	o.Restarted("a", noon)
+	o.Restarted("a", "", noon)
 	return m
 }
 

@@ -89,7 +89,7 @@ func (m *Metrics) NodesObserver() members.Observer {
 				trip.Observe(r.Received.Sub(r.Sent).Seconds())
 			}
 		},
-		Restarted: func(node string, _ time.Time) { m.nodes.restarts.WithLabelValues(node).Inc() },
+		Restarted: func(node, _ string, _ time.Time) { m.nodes.restarts.WithLabelValues(node).Inc() },
 	}
 }
 

@@ -209,8 +209,8 @@ func (e events) nodes() members.Observer {
 		Formatted: func(node string, until time.Time) {
 			e.ofNode(e.log.Info, "blank node joined; it abstains for a grace", node, "until", jobs.FormatTick(until))
 		},
-		Restarted: func(node string, until time.Time) {
-			e.ofNode(e.log.Warn, "the server of the node was restarted, or is another one now, and may have forgotten; it abstains for a grace", node, "until", jobs.FormatTick(until))
+		Restarted: func(node, why string, until time.Time) {
+			e.ofNode(e.log.Warn, "the node may have forgotten; it abstains for a grace", node, "why", why, "until", jobs.FormatTick(until))
 		},
 		Skewed: e.skewed,
 		Warn:   func(node, text string) { e.ofNode(e.log.Warn, text, node) },

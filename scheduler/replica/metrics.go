@@ -36,9 +36,9 @@ func counting(o members.Observer, m Metrics) members.Observer {
 	}
 	counted, restarted := m.NodesObserver(), o.Restarted
 	o.Replied = counted.Replied
-	o.Restarted = func(node string, until time.Time) {
-		counted.Restarted(node, until)
-		restarted(node, until)
+	o.Restarted = func(node, why string, until time.Time) {
+		counted.Restarted(node, why, until)
+		restarted(node, why, until)
 	}
 	return o
 }

@@ -127,9 +127,9 @@ type Observer struct {
 	// Formatted: the node was blank and has joined. It abstains until then, by the
 	// local clock.
 	Formatted func(node string, until time.Time)
-	// Restarted: the node's server restarted, or is another one now, and may have lost its memory. It
-	// abstains until then, by the local clock.
-	Restarted func(node string, until time.Time)
+	// Restarted: the node may have lost its memory, for the reason that why states. It abstains until
+	// then, by the local clock.
+	Restarted func(node, why string, until time.Time)
 	// Skewed: a clock deviates from the others by more than a quarter of the grace
 	// (positive: it is ahead), or no longer does (zero). An empty node means the clock
 	// of this process. Nodes refuse requests more than half of the grace ahead of their

@@ -28,7 +28,7 @@ func watch(c *members.Config) *events {
 		Down:      func(node string, _ error) { e.add("down " + node) },
 		Up:        func(node string) { e.add("up " + node) },
 		Formatted: func(node string, _ time.Time) { e.add("formatted " + node) },
-		Restarted: func(node string, _ time.Time) { e.add("restarted " + node) },
+		Restarted: func(node, why string, _ time.Time) { e.add("restarted " + node + ": " + why) },
 		Warn:      func(node, text string) { e.add("warn " + node + " " + text) },
 	}
 	return e

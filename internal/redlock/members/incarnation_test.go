@@ -47,7 +47,7 @@ func TestRestartMovesTheFloor(t *testing.T) {
 			if at, ok := s.Vouching(); !ok || at.IsZero() != c.durable {
 				t.Errorf("a quorum vouches at %v (known: %v)", at, ok)
 			}
-			if told := strings.Contains(e.String(), "restarted "+server.Addr()); told == c.durable {
+			if told := strings.Contains(e.String(), "restarted "+server.Addr()+": the server at "+server.Addr()+" was restarted"); told == c.durable {
 				t.Errorf("events: %v", e)
 			}
 			if again := call(t, s, echo); again.Int(1) != r.Int(1) {

@@ -128,7 +128,7 @@ func (n *Node) parse(script *Script, a wire.Answer) Reply {
 		r.Code = words[0]
 		if len(words) > 2 {
 			floor, _ := strconv.ParseInt(words[2], 10, 64)
-			n.sawFloor(floor)
+			n.sawFloor(r, floor)
 			r.Args = words[3:]
 		}
 	}
@@ -207,14 +207,31 @@ func letter(is bool, s string) string {
 }
 
 // sawFloor records until when the node abstains, and reports a new floor.
-func (n *Node) sawFloor(floor int64) {
-	before := n.state.learn(func(k *known) { k.floor, k.hasFloor = floor, true })
+func (n *Node) sawFloor(r Reply, floor int64) {
+	server := n.link.Server()
+	before := n.state.learn(func(k *known) { k.floor, k.hasFloor, k.server = floor, true, server })
 	if !before.hasFloor || before.floor == floor {
 		return
 	}
-	if until := n.condition().vouches(); until.After(time.Now()) && n.set.cfg.Observer.Restarted != nil {
-		n.set.cfg.Observer.Restarted(n.name, until)
+	// By the clock of this reply: that of earlier ones may have been another.
+	if until := time.UnixMilli(floor).Add(-r.offset()); until.After(time.Now()) && n.set.cfg.Observer.Restarted != nil {
+		n.set.cfg.Observer.Restarted(n.name, n.forgot(before, server, floor), until)
 	}
+}
+
+// forgot says what is known of why the node remembers since now.
+func (n *Node) forgot(before known, server string, floor int64) string {
+	switch {
+	case server != before.server && n.link.URL().Cluster():
+		return fmt.Sprintf("the slot of the namespace has moved from %s to %s", before.server, server)
+	case server != before.server:
+		return fmt.Sprintf("the master is %s now, and was %s", server, before.server)
+	case floor < before.floor:
+		return "the clock of " + server + " was ahead, or has been set back"
+	case n.set.single():
+		return "the server at " + server + " was restarted or promoted, or is another one"
+	}
+	return "the server at " + server + " was restarted, or is another one"
 }
 
 // observe updates the node's health from a reply.

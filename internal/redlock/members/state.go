@@ -19,6 +19,7 @@ type known struct {
 	clock    sample // the best of the last replies
 	floor    int64  // by the node's clock, milliseconds
 	hasFloor bool
+	server   string // the address of the server that gave the floor
 }
 
 // A sample measures how far the node's clock is ahead of the local one. The shorter the

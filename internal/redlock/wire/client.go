@@ -33,6 +33,7 @@ type client struct {
 	mu     sync.Mutex // also guards the lanes
 	lanes  map[*Script]*lane
 	heard  time.Time // when the node last answered
+	at     string    // the address of the server that did
 	closed bool
 
 	// The goroutines that carry requests are reused. The call stack of go-redis is
@@ -66,8 +67,12 @@ func (c *client) call(ctx context.Context, f func(*redis.Client) error) error {
 	}
 	if err != nil {
 		c.server.failed(ctx)
+		return err
 	}
-	return err
+	c.mu.Lock()
+	c.at = c.server.addr(to)
+	c.mu.Unlock()
+	return nil
 }
 
 // evalsha does what redis.Script does, without copying all words.

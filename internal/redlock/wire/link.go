@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -70,6 +71,16 @@ func NewLink(name string, u URL, cfg Config) *Link {
 
 // URL returns the node's address.
 func (l *Link) URL() URL { return l.url }
+
+// Server is the address of the server that answered last; that of the node if it is not known.
+func (l *Link) Server() string {
+	if c, ok := l.transport.(*client); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return cmp.Or(c.at, l.url.Addr)
+	}
+	return l.url.Addr
+}
 
 // Close closes the connections. Calls in flight fail.
 func (l *Link) Close() error {

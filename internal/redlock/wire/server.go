@@ -15,6 +15,8 @@ import (
 // one server takes the place of another.
 type server interface {
 	find(ctx context.Context) (*redis.Client, error)
+	// addr is the address of a server that find has returned and that has answered.
+	addr(found *redis.Client) string
 	// failed is told that a call failed, so that the server may be another one by now.
 	failed(ctx context.Context)
 	Close() error
@@ -44,6 +46,7 @@ func newServer(cfg Config, u URL) server {
 type alone struct{ *redis.Client }
 
 func (a alone) find(context.Context) (*redis.Client, error) { return a.Client, nil }
+func (alone) addr(found *redis.Client) string               { return found.Options().Addr }
 func (alone) failed(context.Context)                        {}
 
 // A shard is the master of a Redis Cluster that has the slot of the key. ClusterClient is
@@ -54,6 +57,7 @@ type shard struct {
 }
 
 func (s shard) find(ctx context.Context) (*redis.Client, error) { return s.MasterForKey(ctx, s.key) }
+func (shard) addr(found *redis.Client) string                   { return found.Options().Addr }
 func (s shard) failed(ctx context.Context)                      { s.ReloadState(ctx) }
 
 // A watched server is the master that Sentinels name. A client of go-redis logs in to Sentinels
@@ -66,16 +70,33 @@ type watched struct {
 	mu     sync.Mutex
 	client *redis.Client
 	with   URL // whose login of the Sentinels the client has
+	dialed string
 }
 
 func newWatched(cfg Config, u URL, opts *redis.Options) *watched {
-	return &watched{cfg: cfg, url: u, opts: opts, client: newFailover(opts, u), with: u}
+	w := &watched{cfg: cfg, url: u, opts: opts, with: u}
+	dial := opts.Dialer
+	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		w.mu.Lock()
+		w.dialed = addr
+		w.mu.Unlock()
+		return dial(ctx, network, addr)
+	}
+	w.client = newFailover(opts, u)
+	return w
 }
 
 func (w *watched) find(context.Context) (*redis.Client, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.client, nil
+}
+
+// addr is the master that Sentinels named for the latest connection.
+func (w *watched) addr(*redis.Client) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dialed
 }
 
 func (w *watched) failed(context.Context) {
