@@ -230,10 +230,10 @@ func (t *try) missesAhead(votes []vote) bool {
 
 func (t *try) aheadError(v vote) error {
 	by := time.Duration((v.fence-t.maxAcceptableToken)*1000>>20) * time.Millisecond
-	whose := "the other nodes' clocks allow"
+	whose, advice := "the nodes' clocks allow", "Correct that clock, and start nodes that are down: a quorum without it goes on"
 	if t.l.set.Len() == 1 {
-		whose = "its clock allows"
+		whose, advice = "its clock allows", "Correct that clock, and wait: tokens only grow, so no command ends this"
 	}
-	return fmt.Errorf("its tokens are %v ahead of what %s: it was restarted, or its clock is or was ahead; if that is right by now, this passes at %s",
-		by.Round(time.Millisecond), whose, time.Now().Add(by+time.Second).UTC().Truncate(time.Second).Format(time.RFC3339))
+	return fmt.Errorf("its tokens are %v ahead of what %s: it was restarted, or its clock is or was ahead. %s. If the clock is right by now, this passes at %s",
+		by.Round(time.Millisecond), whose, advice, time.Now().Add(by+time.Second).UTC().Truncate(time.Second).Format(time.RFC3339))
 }

@@ -40,7 +40,7 @@ var sentences = [...]sentence{
 	{CodeSplit, "", "split: competing replicas blocked one another until the window closed"},
 	{CodeTooSlow, "", "too slow: the claim was complete too late for its lease; the store was slow, or this replica was frozen or busy[: {text}]"},
 	{CodeClock, "", "clock: this replica's clock is too far ahead of the store's; check its time[: {text}]"},
-	{CodeClock, VariantNodes, "clock: too few nodes are left without those whose clock is ahead of the others'[: {text}]"},
+	{CodeClock, VariantNodes, "clock: too few nodes are left without those whose tokens are ahead of the clocks[: {text}]"},
 	{CodeClock, VariantStore, "clock: the clock of the store is behind its tokens[: {text}]"},
 	{CodeSuperseded, "", "superseded: a later tick was claimed before this replica could claim this one"},
 	{CodeSuperseded, VariantRequest, "superseded: a later request was claimed before any replica could claim this one"},

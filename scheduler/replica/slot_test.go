@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/servertest"
 )
 
 // When the slot of a namespace moves to another master of a Redis Cluster, replicas go on there after
@@ -26,7 +26,7 @@ func TestMovedSlot(t *testing.T) {
 	redistest.Await(t, "the store to be declared new", func(ctx context.Context) bool { return set.Init(ctx, false) == nil })
 
 	var ran ranTicks
-	var logs [2]servertest.Log
+	var logs [2]logtest.Buffer
 	for i := range logs {
 		r, err := New(Config{ID: []string{"a", "b"}[i], Namespace: config.Default().Namespace, Redis: at, Lock: Lock{TTL: 6 * time.Second}, Logger: logTo(&logs[i]), Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}}})
 		if err != nil {

@@ -59,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 		{"split", refusal(locking.ErrSplit), job.Again, ledger.Missed, "split: competing replicas blocked one another until the window closed"},
 		{"too slow", refusal(locking.ErrTooSlow), job.Again, ledger.Missed, "too slow: the claim was complete too late for its lease; the store was slow, or this replica was frozen or busy"},
 		{"future", refusal(locking.ErrFuture), job.Again, ledger.Missed, "clock: this replica's clock is too far ahead of the store's; check its time"},
-		{"a node is ahead", refusal(locking.ErrNodeAhead), job.Again, ledger.Missed, "clock: too few nodes are left without those whose clock is ahead of the others'"},
+		{"a node is ahead", refusal(locking.ErrNodeAhead), job.Again, ledger.Missed, "clock: too few nodes are left without those whose tokens are ahead of the clocks"},
 		{"one store does not answer", onOne(locking.ErrNoQuorum, "connection refused"), job.Again, ledger.Missed, "the store did not answer: connection refused"},
 		{"one store does not answer a look", onOne(locking.ErrSilent, "timeout"), job.Again, ledger.Missed, "the store did not answer: timeout"},
 		{"one store is behind its tokens", onOne(locking.ErrNodeAhead, "by 3s"), job.Again, ledger.Missed, "clock: the clock of the store is behind its tokens: by 3s"},
