@@ -44,7 +44,12 @@ type world struct {
 // nothing of what it asks for.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	url := pgtest.Start(t).URL()
+	return newWorldOn(t, pgtest.Start(t))
+}
+
+func newWorldOn(t *testing.T, server *pgtest.Server) *world {
+	t.Helper()
+	url := server.URL()
 	s, err := postgres.Open(t.Context(), postgres.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
