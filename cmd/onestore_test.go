@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -127,11 +126,6 @@ func TestCommandsOnOneStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			section, stores, set := open(t)
-			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = l.Close()
 			path := filepath.Join(t.TempDir(), "config.yaml")
 			text := fmt.Sprintf(`%s
 service: shop
@@ -140,7 +134,7 @@ log: {level: debug}
 jobs:
   tick: {func: exec, schedule: "@every 1s", params: {command: ["true"]}}
   hang: {func: exec, schedule: "@every 1s", params: {command: [sleep, "100"]}}
-`, section, l.Addr())
+`, section, freeAddr(t))
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -194,5 +188,47 @@ jobs:
 			each("stopped")
 			says(t, "the log", log.String())
 		})
+	}
+}
+
+// Why there is no connection to PostgreSQL is the same sentence everywhere, once, with the address and
+// the cause, and without the user, the database or the password.
+func TestPostgresIsAway(t *testing.T) {
+	t.Parallel()
+	away, probes := freeAddr(t), freeAddr(t)
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	text := fmt.Sprintf("postgres: {url: 'postgres://ann:Geheim1@%s/shop'}\nhttp: {probes_listen: %q}\njobs: {tick: {func: exec, schedule: '@daily', params: {command: ['true']}}}\n", away, probes)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log logtest.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		app := App{Registry: builtins(), In: strings.NewReader(""), Out: &log, Err: &log}
+		ended <- app.Exec(ctx, []string{"run", "-c", path})
+	}()
+	eventually(t, "the replica says that it waits", func() bool { return strings.Contains(log.String(), "no job runs until the store answers") })
+	said := map[string]string{"the log": log.String()}
+	for _, call := range []string{"health --ready", "store check", "store migrate", "store init", "jobs", "ticks", "locks", "replicas", "audit", "pauses", "top --once", "pause --tag x --reason x", "trigger tick --reason x"} {
+		stdout, stderr, _ := quorate(t, append(strings.Fields(call), "-c", path)...)
+		said["quorate "+call] = stdout + stderr
+	}
+	stop()
+	<-ended
+	for what, text := range said {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), away+": connection refused") {
+			t.Errorf("%s does not say why: %s", what, text)
+		}
+		for line := range strings.Lines(text) {
+			if strings.Count(line, "connection refused") > 1 {
+				t.Errorf("%s says it more than once: %s", what, line)
+			}
+		}
+		for _, not := range []string{"ann", "user", "Geheim1", "dial", "(127"} {
+			if strings.Contains(text, not) {
+				t.Errorf("%s has %q: %s", what, not, text)
+			}
+		}
 	}
 }
