@@ -204,7 +204,7 @@ func (e readable) Unwrap() error { return e.error }
 // triesIn are the errors of the tries to connect.
 func triesIn(err error) (list []error) {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		if several, ok := inner.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked
+		if several, ok := inner.(interface{ Unwrap() []error }); ok {
 			for _, part := range several.Unwrap() {
 				list = append(list, triesIn(part)...)
 			}
