@@ -135,6 +135,7 @@ func TestRecorderIsBounded(t *testing.T) {
 		ledger, heard := &flaky{err: locking.ErrNoQuorum}, &recordEvents{}
 		r := New(Options{Ledger: ledger, Limit: limit, Observer: heard.observe})
 		ctx, cancel := context.WithCancel(t.Context())
+		r.Ready(time.Time{}.Add(1))
 		go r.Run(ctx)
 		for i := range added {
 			name := fmt.Sprintf("j%02d", i)
@@ -167,6 +168,7 @@ func TestRecorderIsBounded(t *testing.T) {
 			}
 		}})
 		ctx, cancel := context.WithCancel(t.Context())
+		r.Ready(time.Time{}.Add(1))
 		go r.Run(ctx)
 		for range added {
 			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", time.Now(), "x"), time.Now().Add(time.Hour))
