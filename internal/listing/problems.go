@@ -163,7 +163,7 @@ func newSurvey(last *survey, d Directory, latest []ledger.Entry, from, now time.
 }
 
 // read reads what is new of each job and what was open, and then more of its past.
-func (s *survey) read(ctx context.Context, store ledger.Searcher, from, now time.Time, most int) error {
+func (s *survey) read(ctx context.Context, store ledger.Skimmer, from, now time.Time, most int) error {
 	since, before := now.Add(-ProblemSpan), from.Add(-time.Millisecond)
 	var fresh, open []ledger.Stretch
 	for _, key := range slices.Sorted(maps.Keys(s.jobs)) {
@@ -205,7 +205,7 @@ func (s *survey) read(ctx context.Context, store ledger.Searcher, from, now time
 
 // readOn reads about so many earlier entries. All jobs get an equal share, those of which
 // least is known first.
-func (s *survey) readOn(ctx context.Context, store ledger.Searcher, since time.Time, most int) error {
+func (s *survey) readOn(ctx context.Context, store ledger.Skimmer, since time.Time, most int) error {
 	for left := most; 8*left > most; {
 		var past []ledger.Stretch
 		for _, key := range slices.Sorted(maps.Keys(s.jobs)) {
@@ -249,7 +249,7 @@ func (s *survey) readOn(ctx context.Context, store ledger.Searcher, since time.T
 
 // search replaces what is known of the stretches, and shortens each to what was not read. It
 // returns what that cost.
-func (s *survey) search(ctx context.Context, store ledger.Searcher, ask []ledger.Stretch) (cost int, err error) {
+func (s *survey) search(ctx context.Context, store ledger.Skimmer, ask []ledger.Stretch) (cost int, err error) {
 	if len(ask) == 0 {
 		return 0, nil
 	}

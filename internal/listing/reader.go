@@ -15,7 +15,6 @@ type Store interface {
 	ledger.Store
 	ledger.Archive
 	ledger.Skimmer
-	ledger.Searcher
 }
 
 // A Reader reads listings. It may be used by many goroutines.

@@ -38,7 +38,7 @@ func (l *recentLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick b
 	return all, err
 }
 
-// Search implements ledger.Searcher.
+// Search implements ledger.Skimmer.
 func (l *recentLedger) Search(ctx context.Context, ask []ledger.Stretch) ([]ledger.Skimmed, error) {
 	all, err := l.Ledger.Search(ctx, ask)
 	l.reads.Add(1)

@@ -66,7 +66,7 @@ func portion(stretches []ledger.Stretch, most int) int {
 	return len(stretches)
 }
 
-// Search implements [ledger.Searcher]. The nodes find ticks of which a record is not plain.
+// Search implements [ledger.Skimmer]. The nodes find ticks of which a record is not plain.
 // Then all records of these ticks are read, also from nodes that have only plain ones.
 func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
 	found, ticks := make([]ledger.Skimmed, len(stretches)), make([][]int64, len(stretches))

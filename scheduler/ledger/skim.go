@@ -37,10 +37,6 @@ type Skimmer interface {
 	// else one per claim like Store.Runs and one for each tick without a run. Errors are
 	// those of a Store.
 	Skim(ctx context.Context, stretches []Stretch, perTick bool) ([]Skimmed, error)
-}
-
-// A Searcher finds what needs attention in stretches of many jobs, so that little is read.
-type Searcher interface {
 	// Search returns, one per tick, the entries of each stretch that are not [Entry.Plain]. It
 	// looks at about LookedAt times Limit entries and returns at most Limit. If a tick
 	// has more records than that, it is the Rest again: then ask with a larger Limit.

@@ -38,7 +38,7 @@ func skimsSeveralJobs(b *ledgerBench) {
 // searchFindsWhatIsNotPlain searches in stretches of many sizes, if the ledger can, and wants what
 // a filter of all ticks leaves.
 func searchFindsWhatIsNotPlain(b *ledgerBench) {
-	store, ok := b.ledger.(ledger.Searcher)
+	store, ok := b.ledger.(ledger.Skimmer)
 	if !ok {
 		return
 	}

@@ -74,9 +74,9 @@ func (o oddLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick bool)
 	return list, err
 }
 
-// Search implements ledger.Searcher.
+// Search implements ledger.Skimmer.
 func (o oddLedger) Search(ctx context.Context, ask []ledger.Stretch) ([]ledger.Skimmed, error) {
-	list, err := o.Store.(ledger.Searcher).Search(ctx, ask)
+	list, err := o.Store.(ledger.Skimmer).Search(ctx, ask)
 	for i := range list {
 		if o.skimmed != nil {
 			o.skimmed(&list[i])

@@ -118,7 +118,7 @@ func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick b
 	return skimmed, nil
 }
 
-// Search implements [ledger.Searcher].
+// Search implements [ledger.Skimmer].
 func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
 	ask := slices.Clone(stretches)
 	for i := range ask {

@@ -103,6 +103,10 @@ func (l trimmedEntries) Skim(_ context.Context, list []ledger.Stretch, _ bool) (
 	return slices.Repeat([]ledger.Skimmed{{Trimmed: l.upTo}}, len(list)), nil
 }
 
+func (trimmedEntries) Search(context.Context, []ledger.Stretch) ([]ledger.Skimmed, error) {
+	return nil, nil
+}
+
 // The account is old. Dropped entries do not count as ticks that nobody ran.
 func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 	t.Parallel()

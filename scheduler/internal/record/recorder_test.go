@@ -134,6 +134,7 @@ func TestRecorderIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger, heard := &flaky{err: locking.ErrNoQuorum}, &recordEvents{}
 		r := New(Options{Ledger: ledger, Limit: limit, Observer: heard.observe})
+		r.Ready(time.Time{}.Add(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		r.Ready(time.Time{}.Add(1))
 		go r.Run(ctx)
@@ -167,6 +168,7 @@ func TestRecorderIsBounded(t *testing.T) {
 				told[e.Err]++
 			}
 		}})
+		r.Ready(time.Time{}.Add(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		r.Ready(time.Time{}.Add(1))
 		go r.Run(ctx)
