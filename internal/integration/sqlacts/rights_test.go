@@ -37,6 +37,9 @@ func TestRolesWithFewRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := conn.Exec(t.Context(), "SET exit_on_error = off"); err != nil { // one of the odd settings of app
+			t.Fatal(err)
+		}
 		t.Cleanup(func() { _ = conn.Close(t.Context()) })
 		return conn
 	}

@@ -22,7 +22,7 @@ RETURN timestamptz '1970-01-01 00:00:00Z' + nullif(millis, 0) * interval '1 mill
 -- claims or leases of the job cannot be read.
 -- Arguments: the job, and the owner of the claim.
 CREATE FUNCTION is_running(job text, owner text) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' AS $$
 #variable_conflict use_variable
 BEGIN
     IF EXISTS (
@@ -63,7 +63,7 @@ END $$;
 CREATE FUNCTION read_entry(sub text, document json, OUT place bigint, OUT stream text, OUT token bigint, OUT kind text, OUT rank int, OUT owner text,
     OUT tick timestamptz, OUT outcome text, OUT reason text, OUT trigger text, OUT replica text,
     OUT started timestamptz, OUT finished timestamptz, OUT tries int, OUT error text, OUT parent text)
-LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' AS $$
+LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' AS $$
 #variable_conflict use_column
 DECLARE
     note json;

@@ -81,7 +81,7 @@ INSERT INTO places SELECT generate_series(0, 999);
 -- take_place takes a free place for an act, and reports whether there was one.
 -- Arguments: the act.
 CREATE FUNCTION take_place(of_act text) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     start CONSTANT int := floor(random() * 1000);
     place record;
@@ -135,7 +135,7 @@ WHEN (NEW.kind = 'act' AND NEW.name = 'open') EXECUTE FUNCTION hold_place();
 CREATE FUNCTION trigger_job(
     job text, params json DEFAULT NULL, id text DEFAULT NULL, asked_by text DEFAULT NULL,
     reason text DEFAULT NULL, within interval DEFAULT '1 hour') RETURNS text
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB'
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB'
 SET enable_seqscan = off AS $$
 #variable_conflict use_variable
 DECLARE
