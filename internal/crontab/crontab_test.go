@@ -312,6 +312,15 @@ func TestNamed(t *testing.T) {
 	}
 }
 
+// A last line without a line break is converted, and noted.
+func TestUnendedLine(t *testing.T) {
+	t.Parallel()
+	cfg, _, result := imported(t, "0 0 * * * a\n0 1 * * * b", crontab.Options{File: "tab", Timezone: "UTC"})
+	if len(cfg.Jobs) != 2 || len(result.Notes) != 1 || !strings.HasPrefix(result.Notes[0].String(), "tab:2:1: the line has no line break at its end") {
+		t.Errorf("%d jobs, notes %v", len(cfg.Jobs), result.Notes)
+	}
+}
+
 // What the configuration would resolve stays the text that cron takes it for.
 func TestReferencesStayText(t *testing.T) {
 	t.Parallel()

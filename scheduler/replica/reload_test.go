@@ -294,6 +294,7 @@ func TestReloadOfAHalfWrittenFile(t *testing.T) {
 		"one of three":      "jobs:\n  a" + job,
 		"another one":       "jobs:\n  new" + job,
 		"most, but longer":  "# " + strings.Repeat("x", len(whole)) + "\njobs:\n  new" + job,
+		"two, but longer":   "# " + strings.Repeat("x", len(whole)) + "\njobs:\n  a" + job,
 		"cut between jobs":  "jobs:\n  a" + job + "  b" + job,
 		"cut within a line": strings.TrimSuffix(whole, "1s\"}\n") + "2s\"}",
 	} {
@@ -329,6 +330,20 @@ func TestReloadOfAHalfWrittenFile(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One job of several that is gone is no loss that has to wait, if the file goes on behind it.
+func TestReloadOfOneJobLess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const job = ": {func: count, schedule: \"@every 1s\"}\n"
+		r, stop := newReloading(t, "jobs:\n  a"+job+"  b"+job+"  c"+job, nil)
+		defer stop()
+		r.jobs("jobs:\n  a" + job + "  c" + job)
+		time.Sleep(6 * time.Second)
+		r.said(1, `msg="job removed" quorate.replica=a job=b`)
+		r.said(0, "half written")
+	})
 }
 
 // settled is more than a file that is being polled must stay the same.

@@ -42,9 +42,10 @@ func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	sets := shelf{
-		"s1": setOf("invoices=1/main.run", "own=1"), "s2": setOf("invoices=2/main.run", "theirs=1"),
+		"s2": setOf("invoices=2/main.run", "theirs=1"),
 		"apart": setOf("theirs=1"), "code": setOf("invoices=1/main.other", "own=1"), "large": {Count: 9000},
 	}
+	own := setOf("invoices=1/main.run", "own=1") // nobody has stored it
 	self := roster.Replica{ID: "a", Instance: "1", ConfigHash: "s1", Program: "shop", ConfigSince: start}
 	other := func(change func(*roster.Replica)) roster.Replica {
 		r := roster.Replica{ID: "b", Instance: "2", ConfigHash: "s1", Program: "shop", ConfigSince: start}
@@ -72,6 +73,9 @@ func TestNeighbours(t *testing.T) {
 		"unknown set": {func(int) []roster.Replica {
 			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash = "none" })}
 		}, ""},
+		"two other versions": {func(int) []roster.Replica {
+			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash = "s2" }), other(func(r *roster.Replica) { r.ID, r.ConfigHash = "c", "code" })}
+		}, "stranger b [invoices]; stranger c [invoices]"},
 		"a set too large to be compared": {func(int) []roster.Replica {
 			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash = "large" })}
 		}, "stranger b [] " + roster.ErrSetTooLarge.Error()},
@@ -102,7 +106,7 @@ func TestNeighbours(t *testing.T) {
 		}, ""},
 	} {
 		var told []string
-		n := &neighbours{sets: sets, own: func() roster.JobSet { return sets["s1"] }, observer: func(e event.Event) {
+		n := &neighbours{sets: sets, own: func() roster.JobSet { return own }, observer: func(e event.Event) {
 			text := fmt.Sprintf("%s %s %v", e.Kind, strings.Fields(e.Other)[0], e.Jobs)
 			if e.Err != nil {
 				text += " " + e.Err.Error()

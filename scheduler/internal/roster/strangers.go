@@ -10,7 +10,7 @@ import (
 // different jobs under one name are told: during a roll-out there are some.
 const Calm = 2 * time.Minute
 
-// ErrSetTooLarge: a set of jobs is stored without its jobs.
+// ErrSetTooLarge says that a set of jobs is stored without its jobs.
 var ErrSetTooLarge = errors.New("the set of jobs is too large to be kept")
 
 // Strangers returns for each of the live replicas the names of jobs that it serves in another way than
