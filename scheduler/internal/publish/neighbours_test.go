@@ -42,7 +42,7 @@ func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	sets := shelf{
-		"s2": setOf("invoices=2/main.run", "theirs=1"),
+		"s2":    setOf("invoices=2/main.run", "theirs=1"),
 		"apart": setOf("theirs=1"), "code": setOf("invoices=1/main.other", "own=1"), "large": {Count: 9000},
 	}
 	own := setOf("invoices=1/main.run", "own=1") // nobody has stored it
