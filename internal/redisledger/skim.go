@@ -27,7 +27,7 @@ const (
 func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
 	skimmed := make([]ledger.Skimmed, len(stretches))
 	return skimmed, inPortions(ctx, stretches, skimRecords, func(ctx context.Context, from, to int) error {
-		return l.skim(ctx, stretches[from:to], skimmed[from:to], perTick)
+		return skim(ctx, l, stretches[from:to], skimmed[from:to], perTick)
 	})
 }
 
@@ -71,7 +71,7 @@ func portion(stretches []ledger.Stretch, most int) int {
 func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
 	found, ticks := make([]ledger.Skimmed, len(stretches)), make([][]int64, len(stretches))
 	err := inPortions(ctx, stretches, searchRecords/ledger.LookedAt, func(ctx context.Context, from, to int) error {
-		return l.search(ctx, stretches[from:to], found[from:to], ticks[from:to])
+		return search(ctx, l, stretches[from:to], found[from:to], ticks[from:to])
 	})
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledg
 }
 
 // search finds the ticks to be read, newest first, down to the Rest of what was found.
-func (l *Ledger) search(ctx context.Context, stretches []ledger.Stretch, found []ledger.Skimmed, ticks [][]int64) error {
+func search(ctx context.Context, l *Ledger, stretches []ledger.Stretch, found []ledger.Skimmed, ticks [][]int64) error {
 	pages, err := l.pages(ctx, spansOf(stretches, true))
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func spansOf(stretches []ledger.Stretch, search bool) []span {
 	return spans
 }
 
-func (l *Ledger) skim(ctx context.Context, stretches []ledger.Stretch, into []ledger.Skimmed, perTick bool) error {
+func skim(ctx context.Context, l *Ledger, stretches []ledger.Stretch, into []ledger.Skimmed, perTick bool) error {
 	pages, err := l.pages(ctx, spansOf(stretches, false))
 	if err != nil {
 		return err

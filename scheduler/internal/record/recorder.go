@@ -239,17 +239,12 @@ func (r *Recorder) pop(n int) []decision {
 // settled later. It notifies the observer of the first failure and of the end of each.
 func (r *Recorder) deliver(ctx context.Context, batch []decision) (again, fresh []decision) {
 	errs, later := make([]error, len(batch)), make([]bool, len(batch))
-	var unread error
-	if r.accounted == nil && slices.ContainsFunc(batch, func(d decision) bool { return d.early }) {
-		unread = r.readAccounts(ctx)
-	}
+	unread := r.readAccounts(ctx, batch)
 	var working sync.WaitGroup
 	for i, d := range batch {
 		working.Go(func() {
 			if d.early && !d.stored {
-				var nobodys bool
-				if nobodys, errs[i] = r.nobodys(ctx, d, unread); nobodys || errs[i] != nil {
-					batch[i].stored = nobodys
+				if batch[i].stored, errs[i] = r.nobodys(ctx, d, unread); batch[i].stored || errs[i] != nil {
 					return
 				}
 			}
@@ -292,8 +287,11 @@ func (r *Recorder) deliver(ctx context.Context, batch []decision) (again, fresh 
 	return again, fresh
 }
 
-// readAccounts reads since when the ticks of each job are accounted for.
-func (r *Recorder) readAccounts(ctx context.Context) error {
+// readAccounts reads since when the ticks of each job are accounted for, once there is an early one.
+func (r *Recorder) readAccounts(ctx context.Context, batch []decision) error {
+	if r.accounted != nil || !slices.ContainsFunc(batch, func(d decision) bool { return d.early }) {
+		return nil
+	}
 	known := []roster.JobInfo(nil)
 	if r.Roster != nil {
 		ctx, cancel := context.WithTimeout(ctx, listTimeout)
