@@ -45,8 +45,7 @@ func (e events) observe(ev scheduler.Event) {
 		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err), "in", ev.In)
 	case scheduler.EventUnread:
 		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", oneLine(ev.Err))
-	case scheduler.EventDecided:
-		// Another replica may run it: what this one knows concerns nobody yet.
+	case scheduler.EventDecided: // another replica may run it: what this one knows concerns nobody yet
 		e.log.Info("not run here", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
 	case scheduler.EventSettled:
 		e.settled(en, ev.Err)

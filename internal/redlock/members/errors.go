@@ -122,7 +122,7 @@ func (n *Node) refusalText(what, held string) string {
 	s := n.set
 	switch what {
 	case "format":
-		return n.formatText(held)
+		return formatText(held, n.set.cfg.Namespace)
 	case "info":
 		return fmt.Sprintf("the node's run_id cannot be read (%s): allow the user +info, without it a restart would go unnoticed; or set redis.durable: true if no restart and no failover loses anything", held)
 	case "members":

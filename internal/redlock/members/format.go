@@ -30,11 +30,10 @@ func (n *Node) unrecorded(ctx context.Context) error {
 }
 
 // formatText says that the node's data has another format.
-func (n *Node) formatText(held string) string {
+func formatText(held, ns string) string {
 	text := fmt.Sprintf("the node holds data of format %s, this release knows format %d only: ", held, FormatVersion)
 	if version, _ := strconv.Atoi(held); version > FormatVersion {
 		return text + "upgrade quorate to a release that knows format " + held
 	}
-	ns := n.set.cfg.Namespace
 	return text + fmt.Sprintf("stop all replicas, delete the keys %s:* and %s* on every node (FLUSHALL if nothing else is stored there), then start the replicas", ns, prefix(ns))
 }
