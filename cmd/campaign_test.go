@@ -179,8 +179,8 @@ func TestCampaignNoQuorum(t *testing.T) {
 	c.CheckTruth()
 }
 
-// TestCampaignBlankNodes: a first start on blank nodes waits one grace and logs until when;
-// after `store init` it does not wait. Another node list is refused with the nodes' list.
+// TestCampaignBlankNodes: a first start on blank nodes waits one grace and logs until when; the
+// ticks before that are nobody's. After `store init` it does not wait. Another node list is refused with the nodes' list.
 func TestCampaignBlankNodes(t *testing.T) {
 	t.Parallel()
 	const job = `
@@ -205,12 +205,9 @@ jobs:
 		ready := time.Now()
 		rows := list[listing.Tick](t, "ticks", "tick", "-c", c.Config)
 		for _, row := range rows {
-			if row.Ran() && listing.Time(&row.Tick).Before(grace) {
-				t.Errorf("tick %s ran before %s", row.Tick, grace)
+			if listing.Time(&row.Tick).Before(grace) {
+				t.Errorf("tick %s is before %s, and %s", row.Tick, grace, row.Outcome)
 			}
-		}
-		if len(rows) < 2 || rows[len(rows)-1].Outcome != ledger.Missed {
-			t.Errorf("the ticks of the grace are not in the ledger as missed: %+v", rows)
 		}
 		c.Due("tick", time.Second, grace, ready)
 		c.CheckTruth()
