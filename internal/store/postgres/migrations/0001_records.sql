@@ -26,6 +26,6 @@ CREATE TABLE migrations (
 -- schema_version returns the last step that was made, and the last that a program must know.
 -- Arguments: none.
 CREATE FUNCTION schema_version(OUT made int, OUT needs int)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off
 AS 'SELECT max(version), max(needs) FROM migrations';
 REVOKE ALL ON FUNCTION schema_version FROM PUBLIC;

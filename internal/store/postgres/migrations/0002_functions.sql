@@ -36,7 +36,7 @@ LANGUAGE sql VOLATILE RETURN floor(extract(epoch FROM clock_timestamp()) * 10000
 -- from 1; the row of the stamp has none.
 CREATE FUNCTION read_records(durable boolean, kinds text[], names text[], subs text[])
 RETURNS TABLE (life text, clock bigint, at int, name text, sub text, version bigint, value text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
     life := life(durable);
@@ -58,7 +58,7 @@ END $$;
 -- (two empty strings: none) and the most records to return (0: all).
 CREATE FUNCTION list_records(durable boolean, kinds text[], from_names text[], from_subs text[], to_names text[], to_subs text[], limits bigint[])
 RETURNS TABLE (life text, clock bigint, at int, name text, sub text, version bigint, value text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
     life := life(durable);
@@ -125,7 +125,7 @@ CREATE FUNCTION commit_records(
     of_life text, durable boolean, patience bigint,
     ops text[], kinds text[], names text[], subs text[], wanted bigint[], contents text[],
     OUT won boolean, OUT written bigint, OUT life text, OUT clock bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     keys CONSTANT int := cardinality(ops);

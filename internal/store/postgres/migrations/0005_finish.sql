@@ -17,7 +17,7 @@
 -- Arguments: the key of the job; the token of the run, and the owner of its claim; the note of its
 -- entry; and the keys of the jobs that follow it.
 CREATE FUNCTION finish_run(job text, token bigint, owner text, note json, followers json DEFAULT '[]') RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET work_mem = '16MB'
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB'
 SET enable_seqscan = off AS $$
 #variable_conflict use_variable
 DECLARE
