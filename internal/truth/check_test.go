@@ -171,6 +171,30 @@ func TestDecisionOfTheKilled(t *testing.T) {
 	}
 }
 
+// Ticks that came before any replica could run one have no row.
+func TestFirstTicks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code   string // that the replica gives
+		won    float64
+		honest bool
+	}{
+		"before all that ran":      {"starting", 11, true},
+		"after one that ran":       {"starting", 9, false},
+		"the store did not answer": {"no_quorum", 11, false},
+		"it says nothing":          {"", 11, false},
+	} {
+		a := truth.Life{Replica: "a", From: at(0), Reports: []truth.Report{{Tick: truth.Tick{Job: "other", At: at(c.won)}, What: truth.Won, At: at(c.won), Token: 1}}}
+		if c.code != "" {
+			a.Reports = append(a.Reports, truth.Report{Tick: tick(10), What: truth.NoRun, At: at(10.5), Outcome: ledger.Missed, Code: c.code})
+		}
+		r := truth.Record{Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Lives: []truth.Life{a}}
+		if violations := truth.Check(r); (len(violations) == 0) != c.honest {
+			t.Errorf("%s: %v", name, violations)
+		}
+	}
+}
+
 // A killed replica may leave a lease behind without any log.
 func TestLeaseOfTheKilled(t *testing.T) {
 	t.Parallel()

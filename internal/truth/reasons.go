@@ -16,6 +16,8 @@ const (
 	unknown     = string(ledger.CodeUnknown)
 	historyLost = string(ledger.CodeHistoryLost)
 	lateEnd     = string(ledger.CodeLateEnd) // a reader adds it
+
+	startingCode = string(ledger.CodeStarting)
 )
 
 func causes() []string { return []string{noReplica, drainedCode, asleep, overlap, unknown} }
