@@ -19,7 +19,8 @@ const (
 	skimAtOnce  = 3
 	// searchRecords bounds what a node looks at in a call of Search, most of which it keeps.
 	searchRecords = 2000
-	// recordsOfTick is more than a tick usually has on a node: runs, or notes.
+	// recordsOfTick is more than a tick usually has on a node, runs or notes: what is read of it
+	// first. One that was interrupted again and again has more.
 	recordsOfTick = 8
 )
 
@@ -81,26 +82,41 @@ func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledg
 	for i, list := range ticks {
 		for _, ms := range list {
 			tick := time.UnixMilli(ms).UTC()
-			ask, of = append(ask, ledger.Stretch{Job: stretches[i].Job, NotAfter: tick, Since: tick, Limit: recordsOfTick}), append(of, i)
+			ask, of = append(ask, ledger.Stretch{Job: stretches[i].Job, NotAfter: tick, Since: tick}), append(of, i)
 		}
 	}
-	list, err := l.Skim(ctx, ask, true)
-	if err != nil {
-		return nil, err
+	for _, limit := range []int{recordsOfTick, ledger.LookedAt * recordsOfTick, searchRecords} {
+		if ask, of, err = wholeTicks(ctx, l, ask, of, limit, found); err != nil {
+			return nil, err
+		}
 	}
-	for n, some := range list {
-		if i := of[n]; some.Rest.Equal(ask[n].NotAfter) { // more records than anybody expects
-			if some.Rest.After(found[i].Rest) {
-				found[i].Rest = some.Rest
-			}
-		} else {
-			found[i].Entries = append(found[i].Entries, some.Entries...)
+	for n, s := range ask {
+		if i := of[n]; s.NotAfter.After(found[i].Rest) {
+			found[i].Rest = s.NotAfter
 		}
 	}
 	for i := range found {
 		found[i].Entries = slices.DeleteFunc(found[i].Entries, func(e ledger.Entry) bool { return e.Plain() || !e.OrderKey().After(found[i].Rest) })
+		slices.SortStableFunc(found[i].Entries, func(x, y ledger.Entry) int { return y.OrderKey().Compare(x.OrderKey()) })
 	}
 	return found, nil
+}
+
+// wholeTicks adds the entries of ticks to what was found, and returns those that have more records than
+// the limit. The ticks are of the stretches with these places.
+func wholeTicks(ctx context.Context, l *Ledger, ticks []ledger.Stretch, of []int, limit int, found []ledger.Skimmed) (larger []ledger.Stretch, ofLarger []int, err error) {
+	for i := range ticks {
+		ticks[i].Limit = limit
+	}
+	list, err := l.Skim(ctx, ticks, true)
+	for n, some := range list {
+		if some.Rest.Equal(ticks[n].NotAfter) {
+			larger, ofLarger = append(larger, ticks[n]), append(ofLarger, of[n])
+		} else {
+			found[of[n]].Entries = append(found[of[n]].Entries, some.Entries...)
+		}
+	}
+	return larger, ofLarger, err
 }
 
 // search finds the ticks to be read, newest first, down to the Rest of what was found.

@@ -47,6 +47,13 @@ func searchFindsWhatIsNotPlain(b *ledgerBench) {
 	b.end(b.claim(1, b.Long, locking.AtLeastOnce), b.finished(1, ledger.Succeeded))
 	for n := 2; n < 40; n++ {
 		switch n {
+		case 2: // a drain after the other
+			for range 10 {
+				if err := b.claim(n, b.Long, locking.AtLeastOnce).HandOver(b.Context(), ledger.EncodeNote(b.finished(n, ledger.Interrupted))); err != nil {
+					b.Fatalf("HandOver = %v", err)
+				}
+			}
+			b.end(b.claim(n, b.Long, locking.AtLeastOnce), b.finished(n, ledger.Failed))
 		case 3, 4, 20:
 			b.end(b.claim(n, b.Long, locking.AtMostOnce), b.finished(n, ledger.Failed))
 		case 5:
@@ -71,7 +78,7 @@ func searchFindsWhatIsNotPlain(b *ledgerBench) {
 			want = append(want, brief(e))
 		}
 	}
-	if len(want) != 8 {
+	if len(want) != 9 {
 		b.Errorf("%d ticks are not plain: %v", len(want), want)
 	}
 	for _, size := range []int{1, 2, 3, 100} {
