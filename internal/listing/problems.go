@@ -237,7 +237,7 @@ func (s *survey) readOn(ctx context.Context, store ledger.Skimmer, since time.Ti
 			case p.NotAfter.Before(since):
 				k.next, k.from = time.Time{}, time.Time{}
 			case p.NotAfter.Equal(asked[i].NotAfter): // a tick has more records than that
-				k.size = stretchFactor * p.Limit
+				k.size = min(mostInStretch, stretchFactor*p.Limit)
 			case p.NotAfter.Before(k.from):
 				k.from = p.NotAfter.Add(time.Millisecond)
 			}
@@ -262,6 +262,9 @@ func (s *survey) search(ctx context.Context, store ledger.Skimmer, ask []ledger.
 		down, rest := ask[i].Since, ask[i].Since.Add(-time.Millisecond)
 		if f.Rest.After(rest) {
 			down, rest = f.Rest.Add(time.Millisecond), f.Rest
+		}
+		if ask[i].Limit >= mostInStretch && rest.Equal(ask[i].NotAfter) { // no stretch can hold this tick
+			rest = rest.Add(-time.Millisecond)
 		}
 		k := s.jobs[ask[i].Job].with(f.Entries, down, ask[i].NotAfter)
 		k.trimmed = later(k.trimmed, f.Trimmed)

@@ -1,6 +1,7 @@
 package listing_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -252,6 +253,59 @@ func TestOpenRunIsReadAlone(t *testing.T) {
 	for range 2 {
 		if got := problemsOf(t, p, r, now, 5); got["often"].Count[listing.ProblemFailed] != 1 || got["often"].Count[listing.ProblemMissed] != 600 {
 			t.Errorf("after its end: %v", got["often"].Count)
+		}
+	}
+}
+
+// A fullTick is a ledger with a tick that has more entries than any Search returns.
+type fullTick struct {
+	*recentLedger
+	at time.Time
+}
+
+func (l fullTick) Search(ctx context.Context, ask []ledger.Stretch) ([]ledger.Skimmed, error) {
+	all, err := l.recentLedger.Search(ctx, ask)
+	for i, s := range ask {
+		if !s.NotAfter.Before(l.at) && !s.Since.After(l.at) {
+			all[i].Rest = l.at
+			all[i].Entries = slices.DeleteFunc(all[i].Entries, func(e ledger.Entry) bool { return !e.OrderKey().After(l.at) })
+		}
+	}
+	return all, err
+}
+
+// A tick that no search can return costs a view a few searches, and hides no other tick: one that is
+// old, and one that comes between two views.
+func TestProblemsOfATickThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	var entries []ledger.Entry
+	for i := range 50 {
+		entries = append(entries, ledger.Entry{Job: "j", Tick: now.Add(-time.Duration(i) * time.Minute), Outcome: ledger.Missed})
+	}
+	r, store := cluster(t, entries)
+	p := new(listing.Problems)
+	for _, view := range []time.Duration{0, 20 * time.Minute} {
+		tick, want := now.Add(-10*time.Minute), 49
+		if view > 0 {
+			tick, want = now.Add(5*time.Minute), 52 // the old one can be read now
+			for _, at := range []time.Time{tick.Add(time.Minute), tick.Add(-time.Minute)} {
+				if _, err := store.Record(t.Context(), ledger.Entry{Job: "j", Tick: at, Outcome: ledger.Missed}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r.Ledger = fullTick{store, tick}
+		before := store.reads.Load()
+		list, err := p.Read(t.Context(), r, nil, now.Add(view+time.Minute), now.Add(view))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := store.reads.Load() - before; n > 20 {
+			t.Errorf("%d reads of a view", n)
+		}
+		if n := list[0].Count[listing.ProblemMissed]; list[0].Unread || n != want {
+			t.Errorf("%d misses, want %d", n, want)
 		}
 	}
 }
