@@ -63,8 +63,8 @@ type Options struct {
 type Recorder struct {
 	Options
 
-	// Since when the ticks of each job were accounted for when the first early one was
-	// recorded, by key. Only deliver uses it.
+	// Since when the ticks of jobs are accounted for, by key, as last read for an early one. Only
+	// deliver uses it.
 	accounted map[string]time.Time
 
 	mu      sync.Mutex
@@ -287,33 +287,35 @@ func (r *Recorder) deliver(ctx context.Context, batch []decision) (again, fresh 
 	return again, fresh
 }
 
-// readAccounts reads since when the ticks of each job are accounted for, once there is an early one.
+// readAccounts reads since when the ticks of each job are accounted for, unless that is known to be
+// before each early one. Another replica may have been ready since the last time.
 func (r *Recorder) readAccounts(ctx context.Context, batch []decision) error {
-	if r.accounted != nil || !slices.ContainsFunc(batch, func(d decision) bool { return d.early }) {
+	if r.Roster == nil || !slices.ContainsFunc(batch, func(d decision) bool { return d.early && !d.stored && !r.accountedFor(d) }) {
 		return nil
 	}
-	known := []roster.JobInfo(nil)
-	if r.Roster != nil {
-		ctx, cancel := context.WithTimeout(ctx, listTimeout)
-		defer cancel()
-		var err error
-		if known, err = r.Roster.Jobs(ctx); err != nil {
-			return err
-		}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	published, err := r.Roster.Jobs(ctx)
+	if err != nil {
+		return err
 	}
 	r.accounted = map[string]time.Time{}
-	for key, versions := range roster.ByKey(known) {
-		if first := roster.AccountOf(versions).First; !first.IsZero() {
-			r.accounted[key] = first
-		}
+	for key, versions := range roster.ByKey(published) {
+		r.accounted[key] = roster.AccountOf(versions).First
 	}
 	return nil
+}
+
+// accountedFor reports whether a replica could run the job before the tick, as far as was read.
+func (r *Recorder) accountedFor(d decision) bool {
+	first := r.accounted[d.key]
+	return !first.IsZero() && first.Before(d.Tick)
 }
 
 // nobodys reports whether an early tick was missed by nobody, and forgets it: no replica could
 // run the job before it, as far as the cluster knows. unread is why accounts could not be read.
 func (r *Recorder) nobodys(ctx context.Context, d decision, unread error) (bool, error) {
-	if first, ok := r.accounted[d.key]; ok && first.Before(d.Tick) {
+	if r.accountedFor(d) {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)

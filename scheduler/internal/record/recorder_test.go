@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -37,6 +39,13 @@ func (f *flaky) Record(_ context.Context, e ledger.Entry) (first bool, err error
 		f.has = append(f.has, e.Job)
 	}
 	return true, f.err
+}
+
+// Ticks has none: no tick was recorded before.
+func (f *flaky) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return nil, f.err
 }
 
 func (f *flaky) set(err error) {
@@ -182,6 +191,49 @@ func TestRecorderIsBounded(t *testing.T) {
 		if told[nil] != limit || told[event.ErrDropped] != added-limit {
 			t.Errorf("of %d ticks to be settled %v are told, want %d, and that the others are given up", added, told, limit)
 		}
+	})
+}
+
+// A served job is one that another replica could run since a time.
+type served struct {
+	roster.Roster
+	since atomic.Pointer[time.Time]
+	reads atomic.Int64
+}
+
+func (s *served) Jobs(context.Context) ([]roster.JobInfo, error) {
+	s.reads.Add(1)
+	info := roster.JobInfo{Name: "j"}
+	if first := s.since.Load(); first != nil {
+		info.Account.First = *first
+	}
+	return []roster.JobInfo{info}, nil
+}
+
+// While this replica cannot run ticks, another one may begin to. What came before that is nobody's, and what
+// comes later is missed, also if this replica has read before that nobody could run the job.
+func TestAccountsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, jobs := new(flaky), new(served)
+		r := New(Options{Ledger: store, Roster: jobs, Limit: 10, Now: time.Now, Observer: func(event.Event) {}})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		for n, want := range []int{0, 0, 0, 1, 2, 3} {
+			if first := noon.Add(2 * time.Minute); n == 2 {
+				jobs.since.Store(&first)
+			}
+			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon.Add(time.Duration(n)*time.Minute), "x"), time.Time{})
+			synctest.Wait()
+			if got := len(store.has); got != want {
+				t.Errorf("minute %d: %d ticks are missed, want %d", n, got, want)
+			}
+		}
+		if n := jobs.reads.Load(); n > 4 {
+			t.Errorf("read %d times, want none once the account is known", n)
+		}
+		cancel()
+		<-r.ended
 	})
 }
 
