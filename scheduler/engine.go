@@ -148,6 +148,10 @@ func (e *engine) wake() {
 		e.cfg.Observer(Event{Kind: EventClockJumped, By: by})
 		if by < 0 {
 			e.jobs.replan(e.clock.wall(), e.cfg.Window)
+			if !e.ready.IsZero() { // else it is ahead, and ticks until then count as nobody's
+				e.ready = e.ready.Add(by)
+				e.rec.Ready(e.ready)
+			}
 		}
 	}
 	e.noteReady()

@@ -85,6 +85,25 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
+// A replica whose clock was an hour ahead when it first could run ticks misses those that it could not
+// run once its clock is right, like any other.
+func TestFirstTicksOfAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+		r, ahead := c.jumping(every(t, "10m", "j", c.handler(nil)))
+		ahead.Store(int64(time.Hour))
+		stop := c.start(r)
+		time.Sleep(30 * time.Second)
+		ahead.Store(0)
+		time.Sleep(21 * time.Minute)
+		c.stop(stop)
+		c.saw(1, "jumped -1h0m0s")
+		c.wantTicks("j", "10m0s missed: no quorum: a: down", "20m0s missed: no quorum: a: down")
+	})
+}
+
 // A machine that was suspended during a claim does not continue after the tick's window.
 func TestSuspendWhileClaiming(t *testing.T) {
 	t.Parallel()
