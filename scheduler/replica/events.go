@@ -104,7 +104,7 @@ func (e events) settled(en ledger.Entry, err error) {
 // The caller holds the lock.
 func (e events) dropped() {
 	if e.ledger.dropped++; e.ledger.dropped == 1 {
-		e.log.Warn("ticks that did not run are given up, and not recorded: too many wait for the ledger, or this replica stops")
+		e.log.Warn("ticks that did not run are given up: too many wait for the ledger, or this replica stops. Not all of them are in the ledger, or told")
 	}
 }
 
