@@ -129,6 +129,14 @@ func TestSlowReadingIsNoOutage(t *testing.T) {
 	away.Store(true)
 	r := newRig(t, func(c *web.Config) { c.Control.Ledger, c.Nodes = pagesLedger{c.Control.Ledger, away}, votingNodes{} })
 	r.shows("/", []string{"1 of 1 node votes", "it could not be read, although the nodes answer"}, []string{"no quorum of nodes answers"})
+	away.Store(false)
+	for _, page := range []string{"/", "/ticks"} {
+		r.shows(page, nil, []string{"This page was read at"})
+	}
+	away.Store(true)
+	for _, page := range []string{"/", "/ticks"} {
+		r.shows(page, []string{"Not all could be read just now. This page was read at"}, []string{"No quorum of nodes answered"})
+	}
 }
 
 // votingNodes is one node that votes.

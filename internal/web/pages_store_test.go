@@ -72,7 +72,7 @@ func TestPagesOnOneStore(t *testing.T) {
 		r.shows("/replicas", []string{"for the store, or for its grace", "the clock of the store"}, nil)
 		away.Store(true)
 		look()
-		r.shows("/", []string{"The store does not answer: no tick can start", "The store did not answer. This page was read at"}, nil)
+		r.shows("/", []string{"The store does not answer: no tick can start", "Not all could be read just now. This page was read at"}, nil)
 		r.shows("/?range=15m", []string{"The state of the replicas is unknown: the store does not answer.", "The runs are unknown."}, nil)
 	})
 }
