@@ -125,6 +125,7 @@ BEGIN
 END $$;
 CREATE TRIGGER hold_place AFTER INSERT ON records FOR EACH ROW
 WHEN (NEW.kind = 'act' AND NEW.name = 'open') EXECUTE FUNCTION hold_place();
+ALTER TABLE records ENABLE ALWAYS TRIGGER hold_place; -- whatever session_replication_role is
 
 -- trigger_job asks for one run of a job if the transaction of the caller commits, and
 -- returns the ID of the request. It only queues the request: a replica orders it later. So it
