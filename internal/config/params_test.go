@@ -34,8 +34,8 @@ func (p *boundedParams) Validate() error {
 	return errors.Join(errs...)
 }
 
-// A reference that resolves to what a param refuses is a mistake where it can be resolved, whether the type,
-// a range or a choice refuses it, and it is not quoted. One that cannot be resolved is warned of.
+// A reference that stands for what a param refuses is a mistake, and is not quoted: whether the type, a range
+// or a choice refuses it. One that cannot be resolved is warned of.
 func TestParamsAreCheckedWithWhatReferencesStandFor(t *testing.T) {
 	registry := jobs.NewRegistry()
 	jobs.Register(registry, "bounded", func(context.Context, jobs.Run, boundedParams) error { return nil })

@@ -12,8 +12,8 @@ import (
 const unreadableTicks = 500
 
 // Notes are what a check says of what is stored: of live replicas that should not be beside each
-// other and, once the jobs, the replicas, the acts and the latest ticks were read, of the records
-// that u has noted. What cannot be read at all is left to other checks.
+// other, and of records that cannot be read. For these it reads the jobs, the acts and the latest
+// ticks; u has noted what was skipped. What cannot be read at all is left to other checks.
 func (r Reader) Notes(ctx context.Context, u *unreadable.Log) (notes []Finding) {
 	replicas, _ := r.Replicas(ctx)
 	for _, text := range Neighbours(replicas) {

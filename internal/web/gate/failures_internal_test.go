@@ -61,15 +61,7 @@ func TestGuessesDoNotLockAUserOut(t *testing.T) {
 			g.failures.add(fmt.Sprintf("10.0.%d.%d", n/256, n%256), "ann", now)
 		}
 	}
-	login := func(address, password string) int {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		r.RemoteAddr = address + ":1"
-		r.SetBasicAuth("ann", password)
-		if _, wrong := g.Identify(r); wrong != nil {
-			return wrong.Status
-		}
-		return http.StatusOK
-	}
+	login := func(address, password string) int { return loginOfAnn(t, g, address, password) }
 	var guessing sync.WaitGroup
 	for n := range 5 {
 		guessing.Go(func() { login(fmt.Sprint("198.51.100.", n+1), "a guess") })
@@ -83,6 +75,18 @@ func TestGuessesDoNotLockAUserOut(t *testing.T) {
 	guessing.Wait()
 }
 
+// loginOfAnn returns the status of a login.
+func loginOfAnn(t *testing.T, g *Gate, address, password string) int {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	r.RemoteAddr = address + ":1"
+	r.SetBasicAuth("ann", password)
+	if _, wrong := g.Identify(r); wrong != nil {
+		return wrong.Status
+	}
+	return http.StatusOK
+}
+
 // The cache of correct passwords is no way to guess: it holds for the network that sent the password, and
 // is not asked for others that have to wait.
 func TestTheCacheIsNoWayToGuess(t *testing.T) {
@@ -92,15 +96,7 @@ func TestTheCacheIsNoWayToGuess(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := New(Config{Users: []identity.User{{Name: "ann", Role: identity.Viewer, Password: hash}}})
-	login := func(address, password string) int {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		r.RemoteAddr = address + ":1"
-		r.SetBasicAuth("ann", password)
-		if _, wrong := g.Identify(r); wrong != nil {
-			return wrong.Status
-		}
-		return http.StatusOK
-	}
+	login := func(address, password string) int { return loginOfAnn(t, g, address, password) }
 	if status := login("192.0.2.1", "the right password"); status != http.StatusOK {
 		t.Fatal(status)
 	}

@@ -341,9 +341,9 @@ func (r *Recorder) record(ctx context.Context, d decision) (first bool, err erro
 	return first, nil
 }
 
-// settle notifies the observer of a tick that nobody ran and nobody can any more: this replica was the first to
-// record it, and the ledger has no run of it. The event has the ledger's entry, which may
-// be another replica's by now. Without an answer of the ledger nothing is known.
+// settle notifies the observer of a tick that nobody ran and nobody can any more: this replica
+// was the first to record it, and the ledger has no run of it. The event has the ledger's
+// entry, which may be another replica's by now. Without an answer of the ledger nothing is known.
 func (r *Recorder) settle(ctx context.Context, d decision) error {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

@@ -13,9 +13,9 @@ const Calm = 2 * time.Minute
 // ErrSetTooLarge says that a set of jobs is stored without its jobs.
 var ErrSetTooLarge = errors.New("the set of jobs is too large to be kept")
 
-// Strangers returns for each of the live replicas the names of jobs that it serves in another way than
-// one beside it, sorted, once no start, drain or change of jobs explains that. read returns a set
-// of jobs; those that cannot be read are not compared.
+// Strangers returns, for each of the live replicas, the jobs that another one serves in another way,
+// by name, sorted. There are none while a start, a drain or a change of jobs may explain it.
+// read returns a set of jobs; those that cannot be read are not compared.
 func Strangers(live []Replica, now time.Time, read func(hash string) (JobSet, error)) [][]string {
 	names := make([][]string, len(live))
 	first := make([]int, len(live)) // the first replica with the same program and set
