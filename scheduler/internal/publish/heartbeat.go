@@ -53,9 +53,10 @@ func (h *Heartbeat) Run(ctx context.Context) {
 	h.leave(context.WithoutCancel(ctx))
 }
 
-// beat announces this replica. Without an answer the last list stays.
+// beat announces this replica. Without an answer the last list stays. It goes on when ctx ends: a
+// request that was given up may come after that to leave.
 func (h *Heartbeat) beat(ctx context.Context, near *neighbours) {
-	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatTimeout)
 	defer cancel()
 	self := h.Self()
 	replicas, err := h.Roster.Beat(ctx, self)

@@ -108,3 +108,50 @@ func TestHeart(t *testing.T) {
 		}
 	})
 }
+
+// A slowStore takes a beat after a second, also one that was given up meanwhile.
+type slowStore struct {
+	rollCall
+	present bool
+}
+
+func (s *slowStore) Beat(ctx context.Context, _ roster.Replica) ([]roster.Replica, error) {
+	taken := make(chan struct{})
+	time.AfterFunc(time.Second, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.present = true
+		close(taken)
+	})
+	select {
+	case <-taken:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *slowStore) Leave(context.Context, roster.Replica) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.present = false
+	return nil
+}
+
+// A replica that stops while it announces itself is not listed afterwards.
+func TestLeaveComesAfterTheLastBeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{}
+		h := &Heartbeat{Roster: store, Every: time.Minute, Self: func() roster.Replica { return roster.Replica{ID: "a"} }, Now: time.Now}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		h.Run(ctx)
+		time.Sleep(time.Minute)
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if store.present {
+			t.Error("a replica that has left is listed")
+		}
+	})
+}
