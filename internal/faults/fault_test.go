@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -104,7 +105,13 @@ func matrixFaults() []fault {
 		},
 		{
 			name: "wrong password", what: "the password is changed while replicas run",
-			spoil: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { password(t, s, "changed") },
+			spoil: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) {
+				password(t, s, "changed")
+				eventually(t, "the user's connections have ended", func() bool { // Redis ends them after its answer
+					clients, err := s.Client().ClientList(t.Context()).Result()
+					return err == nil && !strings.Contains(clients, "user=quorate ")
+				})
+			},
 			mend:  func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { password(t, s, "secret") },
 			opts:  []redistest.Option{redistest.ACL("quorate", "secret", members.ACLRules(members.DefaultNamespace))},
 			three: allRefused,
