@@ -65,7 +65,7 @@ func TestActsConform(t *testing.T) {
 				tb.Helper()
 				return connect(tb, f.New(tb))
 			},
-			MaxOpen: smallMost, MaxPauses: smallPauses,
+			MaxOpen: smallMost, MaxPauses: smallPauses, Nodes: f.Nodes,
 		})
 	})
 }

@@ -32,6 +32,10 @@
 //	take      the request is open; a node that has seen a later one refuses a
 //	          request that was not reserved there, or not in time
 //
+// Each node refuses to reserve beyond its bound of open requests and reservations. A request
+// needs a quorum of them only, so requests that compete for the last places may together
+// exceed the bound: on three nodes by half of what was left, on more by less than as much again.
+//
 // Readers follow two rules. A request shows when a quorum of the nodes that answered
 // holds it. It does not show before every earlier instant reserved there has been taken
 // or has expired.

@@ -27,6 +27,8 @@ func (m *Minis) Cluster() Cluster {
 
 // A Fleet makes clusters of one kind.
 type Fleet struct {
+	// Nodes is how many nodes a cluster has.
+	Nodes int
 	// Bubble runs a test by the clock of the nodes. It is nil for real ones.
 	Bubble func(t *testing.T, f func(t *testing.T))
 	// New makes a cluster that nobody has used.
@@ -47,7 +49,7 @@ func OnEvery(t *testing.T, rules string, f func(t *testing.T, fl Fleet)) {
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
-		f(t, Fleet{Bubble: synctest.Test, New: func(tb testing.TB) Cluster {
+		f(t, Fleet{Nodes: 5, Bubble: synctest.Test, New: func(tb testing.TB) Cluster {
 			tb.Helper()
 			return MiniN(tb, 5).Cluster()
 		}})
@@ -59,7 +61,7 @@ func realFleet(tb testing.TB, opts ...Option) Fleet {
 	tb.Helper()
 	nodes := Servers(StartN(tb, 3, opts...))
 	var n atomic.Int32
-	return Fleet{New: func(testing.TB) Cluster {
+	return Fleet{Nodes: len(nodes.URLs), New: func(testing.TB) Cluster {
 		return Cluster{Namespace: fmt.Sprintf("%s:%d", nodes.Namespace, n.Add(1)), URLs: nodes.URLs}
 	}}
 }

@@ -86,7 +86,8 @@ type Act struct {
 
 // Bounds of acts.
 const (
-	// MaxOpen bounds the open requests; see [Kind.Most].
+	// MaxOpen bounds the open requests; see [Kind.Most]. On several nodes competing requests
+	// may exceed it by less than the places that were left.
 	MaxOpen = 1000
 	// MaxBackfill bounds the ticks of one backfill.
 	MaxBackfill = 1000

@@ -15,6 +15,9 @@ type ActsBackend struct {
 	New func(t testing.TB) acts.Store
 	// MaxOpen bounds the open requests. Default: acts.MaxOpen.
 	MaxOpen int
+	// Nodes is how many nodes vote on a request, 0 or 1 in one store. Each has a bound of its own,
+	// so competing requests together may exceed MaxOpen where several vote.
+	Nodes int
 	// MaxPauses bounds the current pauses. Default: acts.MaxPauses.
 	MaxPauses int
 }
