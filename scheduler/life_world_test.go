@@ -89,6 +89,15 @@ func (l *life) during(tick time.Duration) jobs.Handler {
 	}
 }
 
+// lasting is a function that lasts a second for the tick: one that returns at once may end before a
+// later tick cancels it, or not.
+func (l *life) lasting(ctx context.Context, run jobs.Run) error {
+	if !l.isIt(run.Tick) {
+		return nil
+	}
+	return untilEndOr(time.Second)(ctx, run)
+}
+
 // before is a job that comes a second before the tick.
 func (l *life) before(fn jobs.Handler) scheduler.Job {
 	l.t.Helper()
@@ -184,6 +193,7 @@ var lifeWaits = map[string]scene{
 		l.hang(func(req locking.Request) bool { return req.Name == "i" }, nil)
 	}},
 	"the nodes' answer": {set: func(l *life) {
+		l.job.Handler = l.lasting
 		l.hang(func(req locking.Request) bool { return l.isIt(req.Tick) }, nil)
 	}},
 	"an earlier run elsewhere": {set: refuse(locking.ErrTaken)},
