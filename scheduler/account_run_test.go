@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -320,28 +321,36 @@ func TestAccountWaitsForTheLedger(t *testing.T) {
 	})
 }
 
-// A replica sleeps for sixty hours. Each tick has an entry, or the oldest entry represents
-// the others.
+// A replica sleeps for sixty hours, from when a tick comes, or while it decides that tick. Each
+// tick has an entry, or the oldest entry represents the others.
 func TestSuspendedForSixtyHours(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
 		for _, interval := range []string{"1h", "1m"} {
-			t.Run(string(mode)+" "+interval, func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					c := newCluster(t)
-					j := every(t, interval, "j", c.handler(nil))
-					j.CatchUp = scheduler.CatchUp{Mode: mode, Window: time.Hour, Max: 1}
-					time.Sleep(30 * time.Minute)
-					r, ahead := c.jumping(j)
-					stop := c.start(r)
-					time.Sleep(31 * time.Minute)
-					ahead.Store(int64(60 * time.Hour))
-					time.Sleep(10 * time.Minute)
-					c.stop(stop)
-					c.complete(interval)
+			for _, looks := range []int64{0, 2} {
+				t.Run(fmt.Sprint(string(mode), " ", interval, " ", looks), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						c := newCluster(t)
+						j := every(t, interval, "j", c.handler(nil))
+						j.CatchUp = scheduler.CatchUp{Mode: mode, Window: time.Hour, Max: 1}
+						time.Sleep(30 * time.Minute)
+						r := c.replica("r1", nil, j)
+						asleep := time.Now().Add(30 * time.Minute)
+						var late atomic.Int64 // looks at the clock since then
+						r.Suspend(func() time.Duration {
+							if time.Now().Before(asleep) || late.Add(1) <= looks {
+								return 0
+							}
+							return 60 * time.Hour
+						})
+						stop := c.start(r)
+						time.Sleep(40 * time.Minute)
+						c.stop(stop)
+						c.complete(interval)
+					})
 				})
-			})
+			}
 		}
 	}
 }

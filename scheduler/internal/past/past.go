@@ -14,7 +14,9 @@ import (
 
 // Limits of reading a past.
 const (
-	maxPast   = 900 // and one more for the rest: as many notes are kept
+	// maxPast is how many ticks are listed, and one more for the rest. Stores drop the oldest once a
+	// job has more than nine tenths of MaxKeep, and the sleep's first ticks should not be among them.
+	maxPast   = ledger.MaxKeep * 8 / 10
 	firstPage = 4   // entries read first: usually the last tick ran
 	pastPage  = 100 // entries read afterwards
 )
