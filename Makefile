@@ -8,13 +8,13 @@ GORELEASER_VERSION := v2.16.0
 CRANE := go run github.com/google/go-containerregistry/cmd/crane@v0.22.1
 GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
 # Documents in plain English. Of Go comments vale sees phrases and words, not the length of sentences.
-PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md locking/redlock/model/README.md \
-	internal/onestore/model/README.md \
+PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md dev/model/redlock/README.md \
+	dev/model/single/README.md \
 	$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md) deploy/chart/README.md \
 	scheduler/doc.go jobs/doc.go jobs/execjob/doc.go jobs/httpjob/doc.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
 # What npm installs, by their files of its own.
-CLIENT := internal/interop/client/node_modules/.package-lock.json
+CLIENT := dev/interop/client/node_modules/.package-lock.json
 SITE := docs/.vitepress/node_modules/.package-lock.json
 # Most tests wait: for leases, servers, processes.
 PARALLEL := -parallel 4
@@ -53,7 +53,7 @@ checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vuln
 .PHONY: modules
 modules: deps ## the tests that need more than redis-server
 	go test $(RACE) -short -vet=off -count=1 -tags promtool ./scheduler/metrics
-	go test $(RACE) -short -vet=off -count=1 -tags systemd ./internal/release
+	go test $(RACE) -short -vet=off -count=1 -tags systemd ./dev/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
 		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(RACE) -short -vet=off -count=1 -timeout 20m ./...); done
 
@@ -72,17 +72,17 @@ $(CLIENT) $(SITE): %/node_modules/.package-lock.json: %/package-lock.json
 
 .PHONY: interop
 interop: deps ## foreign Redlock clients and ours exclude each other
-	cd internal/interop && go test -count=1 -v .
+	cd dev/interop && go test -count=1 -v .
 
 .PHONY: browser
 browser: ## the dashboard in Chromium, at a cluster of real processes
 	@.ci/deps redis-server postgres chromium
-	cd internal/browser && go test -count=1 -v .
+	cd dev/browser && go test -count=1 -v .
 
 .PHONY: gallery
 gallery: ## write the pictures of docs/gallery anew
 	@.ci/deps redis-server postgres chromium
-	cd internal/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
+	cd dev/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race
 race: ## all tests of all modules with the race detector, the long ones shortened
@@ -93,7 +93,7 @@ race: ## all tests of all modules with the race detector, the long ones shortene
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
 	@.ci/deps redis-server gcc postgres
-	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | grep -v -E '^internal/(browser|integration|interop)/' | sed 's|^|./|')))
+	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd dev examples internal jobs locking scheduler | grep -v -E '^dev/(bench|browser|deploy|integration|interop)/' | sed 's|^|./|')))
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents
@@ -133,23 +133,23 @@ tidy-check:
 .PHONY: model
 model: ## check the models exhaustively (needs spin and gcc)
 	@.ci/deps spin gcc
-	internal/onestore/model/check.sh
-	locking/redlock/model/check.sh
+	dev/model/single/check.sh
+	dev/model/redlock/check.sh
 
 .PHONY: teeth
 teeth: ## plant bugs one at a time and see that the tests notice each
 	@.ci/deps redis-server gcc git postgres pgbouncer etcd zkServer.sh promtool
-	go run ./internal/teeth
+	go run ./dev/teeth
 
 .PHONY: sim
 sim: ## simulate whole clusters, thousands of seeds a minute, and a million claims of locks
-	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'Test(Sim|Policies)(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'Test(Locks(OnStore)?|ListChange|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),1000000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Sim|Policies)(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Locks(OnStore)?|ListChange|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),1000000) -first=$(or $(FIRST),1)
 
 .PHONY: faults
 faults: ## hurt real servers and holders in every way of docs/faults.md, and write it
 	@.ci/deps redis-server gcc
-	QUORATE_CAMPAIGN=full go test ./internal/faults -count=1 -timeout 45m -v -args -page $(CURDIR)/docs/faults.md
+	QUORATE_CAMPAIGN=full go test ./dev/faults -count=1 -timeout 45m -v -args -page $(CURDIR)/docs/faults.md
 
 .PHONY: differential
 differential: ## random operations on the scripts and on the plain model of a node, at length
@@ -163,12 +163,12 @@ valkey: ## the tests of the scripts on valkey-server instead of redis-server
 .PHONY: campaign
 campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted
 	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run 'Campaign|Stress$$|Orphans|ChangeCutOff' ./cmd/... ./locking/redlock
-	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
+	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
 
 .PHONY: promotions
 promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers that are promoted again and again, all kits
-	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 60m -v -run Campaign ./failover
-	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgstore
+	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 60m -v -run Campaign ./failover
+	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgstore
 
 .PHONY: etcd
 etcd: ## etcd at full length: all kits on three members, members and replicas killed and frozen
@@ -183,7 +183,7 @@ zookeeper: ## ZooKeeper at full length: all kits on three members, members and r
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)
 	@.ci/deps redis-server postgres
-	cd benchmarks && go run . $(or $(ARGS),-write ..)
+	cd dev/bench && go run . $(or $(ARGS),-write ../..)
 
 .PHONY: pages
 pages: ## what each page of the dashboard costs with 1,000 jobs and 100,000 records: docs/dashboard.md
@@ -192,7 +192,7 @@ pages: ## what each page of the dashboard costs with 1,000 jobs and 100,000 reco
 
 .PHONY: scale
 scale: ## what clusters cost that no test machine can hold: docs/scale.md (minutes)
-	cd benchmarks && go run ./scale -write ../docs/scale.md
+	cd dev/bench && go run ./scale -write ../../docs/scale.md
 
 .PHONY: upgrade
 upgrade: ## run the last release, of .ci/released (or FROM=commit), beside this one, both ways round
@@ -203,7 +203,7 @@ upgrade: ## run the last release, of .ci/released (or FROM=commit), beside this 
 release-check: $(GORELEASER) ## build the release twice, compare, and look into archives and packages; needs no network
 	@.ci/deps git dpkg-deb rpm
 	$(GORELEASER) check
-	GORELEASER=$(CURDIR)/$(GORELEASER) go test -count=1 -timeout 30m -v -tags release ./internal/release
+	GORELEASER=$(CURDIR)/$(GORELEASER) go test -count=1 -timeout 30m -v -tags release ./dev/release
 
 $(GORELEASER):
 	@mkdir -p .tools
@@ -218,7 +218,7 @@ release: $(GORELEASER)
 .PHONY: release-image
 release-image:
 	@mkdir -p bin
-	cd internal/integration/image && go run . -out $(CURDIR)/dist/image $(CURDIR)/dist/quorate_linux_amd64_v1/quorate $(CURDIR)/dist/quorate_linux_arm64_v8.0/quorate >$(CURDIR)/bin/digest
+	cd dev/integration/image && go run . -out $(CURDIR)/dist/image $(CURDIR)/dist/quorate_linux_amd64_v1/quorate $(CURDIR)/dist/quorate_linux_arm64_v8.0/quorate >$(CURDIR)/bin/digest
 	printf %s "$$REGISTRY_TOKEN" | $(CRANE) auth login $(firstword $(subst /, ,$(IMAGE))) --username "$$REGISTRY_USER" --password-stdin
 	$(CRANE) push --index dist/image $(IMAGE)
 
@@ -226,29 +226,29 @@ release-image:
 image: ## write the container image for both platforms to bin/image, as an OCI layout
 	@rm -rf bin/image && mkdir -p bin
 	@set -e; for arch in amd64 arm64; do CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -buildvcs=true -ldflags '-s -w' -o bin/quorate-linux-$$arch ./cmd/quorate; done
-	cd internal/integration/image && go run . -out $(CURDIR)/bin/image $(CURDIR)/bin/quorate-linux-amd64 $(CURDIR)/bin/quorate-linux-arm64
+	cd dev/integration/image && go run . -out $(CURDIR)/bin/image $(CURDIR)/bin/quorate-linux-amd64 $(CURDIR)/bin/quorate-linux-arm64
 
 .PHONY: image-check
 image-check: image ## run the image, unpacked, as its user on a read-only root; needs root
 	@.ci/deps redis-server
-	cd internal/integration/image && go test -count=1 -v -tags image .
+	cd dev/integration/image && go test -count=1 -v -tags image .
 
 # Helm and the types of Kubernetes take minutes to compile, so CI does without.
 .PHONY: chart
 chart: $(GOLANGCI) ## the Helm chart: lint it, render it with each value, decode the objects strictly
-	cd internal/deploy && go vet -tags helm . && $(CURDIR)/$(GOLANGCI) run --build-tags helm . && go test -count=1 -v -tags helm -run 'Chart|Helm|Manifests|Network|Pods' .
+	cd dev/deploy && go vet -tags helm . && $(CURDIR)/$(GOLANGCI) run --build-tags helm . && go test -count=1 -v -tags helm -run 'Chart|Helm|Manifests|Network|Pods' .
 
 .PHONY: manifests
 manifests: ## write deploy/kubernetes/quorate.yaml from the chart
-	cd internal/deploy && go test -count=1 -tags helm -run 'TestManifests$$' . -args -write
+	cd dev/deploy && go test -count=1 -tags helm -run 'TestManifests$$' . -args -write
 
 .PHONY: chart-schema
 chart-schema: ## write the schema of the configuration into that of the chart
-	cd internal/deploy && go test -count=1 -run TestChartSchemaOfConfig . -args -write
+	cd dev/deploy && go test -count=1 -run TestChartSchemaOfConfig . -args -write
 
 .PHONY: exported
 exported: ## write the list of what other modules can use, which a test compares
-	go test ./internal/exported -count=1 -run TestExported -args -write
+	go test ./dev/exported -count=1 -run TestExported -args -write
 
 .PHONY: reference
 reference: ## write docs/reference: commands, keys of the configuration, routes of the API
@@ -261,16 +261,16 @@ site: $(SITE) ## build the site of docs in bin/site
 .PHONY: site-check
 site-check: site ## links, search and accessibility of the site, in Chromium
 	@.ci/deps chromium
-	cd internal/browser && go test -count=1 -v -timeout 40m -tags site -run 'TestSite$$' .
+	cd dev/browser && go test -count=1 -v -timeout 40m -tags site -run 'TestSite$$' .
 
 .PHONY: walk
 walk: ## what one tick enters beyond an idle replica: functions, statements, files, packages (ARGS=-v lists the files)
 	@.ci/deps redis-server postgres
-	cd benchmarks && go run ./walk $(ARGS)
+	cd dev/bench && go run ./walk $(ARGS)
 
 .PHONY: size
 size: ## files, lines and exported names of each package; the largest functions and types
-	@go run ./internal/size
+	@go run ./dev/size
 
 .PHONY: clean
 clean: ## remove what was built

@@ -140,7 +140,7 @@ func checkTroubles(t *testing.T, page, code string) {
 // model, or promises that it checks.
 func checkModel(t *testing.T, page, text string) {
 	t.Helper()
-	known := read(t, "../locking/redlock/model/check.sh")
+	known := read(t, "../dev/model/redlock/check.sh")
 	text, _, _ = strings.Cut(text, "\n\n")
 	text, _, _ = strings.Cut(text, "\n* ")
 	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {

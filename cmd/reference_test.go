@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/dev/reference"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/reference"
 	"github.com/quorate/quorate/internal/web/api"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 )
 
-// The guard on real databases is tested in the module internal/integration, where
+// The guard on real databases is tested in the module dev/integration, where
 // their drivers may be imported. Here is what needs no database.
 
 // script is a connection that records statements, and answers as told.

@@ -1,0 +1,363 @@
+// Package imports tests which packages may import which. It reads the files itself: answers
+// of the go command come from a stale test cache.
+package imports
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/quorate/quorate"
+
+// An importer is one non-test file and its imports.
+type importer struct {
+	file    string // slash-separated, from the module's root
+	imports []string
+}
+
+func (f importer) pkg() string { return path.Dir(f.file) }
+
+func TestImportRule(t *testing.T) {
+	t.Parallel()
+	files := parse(t, "../..")
+	if len(files) < 30 {
+		t.Fatalf("found only %d files: is this still the module's root?", len(files))
+	}
+	for _, f := range files {
+		for _, imported := range f.imports {
+			if msg := violation(f, imported); msg != "" {
+				t.Errorf("%s imports %s: %s", f.file, imported, msg)
+			}
+		}
+	}
+}
+
+// The layers, from the top. A package may import what stands further down.
+//
+//	cmd, examples → replica → adapters → scheduler → jobs → locking
+//
+// Three kinds of package stand beside them: the parts that the Redis adapters share, those
+// that know no other package (see alone), and helpers of tests.
+func layer(pkg string) int {
+	switch {
+	case under(pkg, "cmd"), under(pkg, "examples"):
+		return 6
+	case under(pkg, "scheduler/replica"), pkg == "internal/config", pkg == "internal/redisstore", pkg == "internal/onestore":
+		return 5
+	case adapter(pkg):
+		return 4
+	case pkg == "scheduler", pkg == "scheduler/ledger", pkg == "scheduler/acts", pkg == "internal/listing", pkg == "internal/storecopy", under(pkg, "scheduler/internal"):
+		return 3
+	case pkg == "jobs":
+		return 2
+	case driver(pkg), pkg == "locking", pkg == "locking/fence", pkg == "internal/store":
+		return 1
+	}
+	return 0
+}
+
+func adapter(pkg string) bool { return family(pkg) != "" }
+
+// family is the root of the family of adapters that pkg is of, "" if it is no adapter. A
+// family knows one technology, and may have several packages.
+func family(pkg string) string {
+	if driver(pkg) {
+		return ""
+	}
+	for _, root := range []string{
+		"locking/redlock", "internal/store/postgres", "internal/onestore", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
+		"jobs/execjob", "jobs/httpjob",
+		"internal/redisledger", "internal/redisacts", "scheduler/acts/sqlacts", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
+	} {
+		if under(pkg, root) {
+			return root
+		}
+	}
+	return ""
+}
+
+// rooms are the packages within a family, each with those of the family that it may import.
+// Without an entry only the compiler restricts them.
+var rooms = map[string][]string{
+	"internal/onestore/records": nil,
+	"internal/onestore/claims":  {"internal/onestore/records"},
+
+	"internal/web/problem": nil,
+	"internal/web/gate":    {"internal/web/problem"},
+	"internal/web/api":     {"internal/web/gate", "internal/web/problem"},
+	"internal/web/pages":   {"internal/web/api", "internal/web/gate", "internal/web/problem"},
+}
+
+// parts are the packages that the Redis adapters share, each with its allowed imports of
+// this module: calls to nodes, identity of nodes, stored data, and the rules of claims as
+// scripts, which only redlock may import.
+var parts = map[string][]string{
+	"internal/redlock/wire":    nil,
+	"internal/redlock/members": {"locking", "internal/redlock/wire"},
+	"internal/redlock/records": {"locking", "internal/plainjson"},
+	"internal/redlock/scripts": {"internal/redlock/members", "internal/redlock/records"},
+	"internal/redlock/copying": {"locking", "internal/redlock/members", "internal/redlock/records", "internal/redlock/scripts"},
+}
+
+func driver(pkg string) bool {
+	_, is := parts[pkg]
+	return is
+}
+
+// measures reports whether pkg is of the benchmarks: a module of its own that starts
+// servers, looks at every part, and puts others beside it.
+func measures(pkg string) bool { return under(pkg, "dev") }
+
+// tool reports whether pkg is a tool for tests or for this module: below internal and no
+// part of the product.
+func tool(pkg string) bool {
+	return under(pkg, "internal") && layer(pkg) == 0 && !alone(pkg)
+}
+
+// alone reports whether pkg knows no other package: the rules of a node, ends of runs, the
+// schedules, the users of the API, how trees of values are decoded, references, masks, how
+// JSON is written, and repeating.
+func alone(pkg string) bool {
+	return slices.Contains([]string{"internal/rules", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/again"}, pkg)
+}
+
+func testHelper(pkg string) bool {
+	base := path.Base(pkg)
+	return strings.HasSuffix(base, "test") && base != "test"
+}
+
+// violation says why f may not import it, or nothing.
+func violation(f importer, imported string) string {
+	own, inside := strings.CutPrefix(imported, module+"/")
+	pkg := f.pkg()
+	switch {
+	case measures(pkg):
+		return ""
+	case !inside:
+		return thirdParty(f, imported)
+	case testHelper(own) && !testHelper(pkg):
+		return "a package for tests is imported by tests only"
+	case testHelper(pkg), tool(pkg):
+		return ""
+	case adapter(pkg) && adapter(own) && family(pkg) != family(own):
+		return "adapters of one family never import those of another; scheduler/replica wires them"
+	case adapter(own) && !inRoom(pkg, own):
+		return "within a family, too, imports go one way: web → pages → api → gate → problem"
+	case driver(pkg):
+		if slices.Contains(parts[pkg], own) {
+			return ""
+		}
+		return "copying knows scripts; scripts know members and records; members know wire and locking; records know locking; wire knows nothing"
+	case driver(own) && layer(pkg) < 4:
+		return "the cores know no technology"
+	case own == "internal/redlock/scripts" && !under(pkg, "locking/redlock"):
+		return "claims are redlock's"
+	case alone(pkg):
+		return "the rules, ends of runs, the schedules, the users, decoding and repeating know no other package"
+	case layer(own) > layer(pkg):
+		return "imports point down: cmd → replica → adapters → scheduler → jobs → locking"
+	}
+	return ""
+}
+
+// inRoom reports whether the packages of a family let pkg import own.
+func inRoom(pkg, own string) bool {
+	allowed, is := rooms[pkg]
+	return !is || family(pkg) != family(own) || slices.Contains(allowed, own)
+}
+
+// only maps a library to the one place that may import it.
+var only = map[string][]string{
+	"github.com/knadh/koanf":          {"internal/config"},
+	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes", "internal/redistest"},
+	"github.com/go-redsync/redsync":   {"locking/redlock"},
+	"github.com/redis/go-redis":       {"locking/redlock", "internal/redlock", "internal/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
+	"github.com/spf13/cobra":          {"cmd", "dev/reference"},
+	"github.com/prometheus":           {"scheduler/metrics"},
+	"go.opentelemetry.io/otel":        {"scheduler/traces"},
+	"github.com/google/jsonschema-go": {"internal/config", "internal/web/api", "dev/reference"},
+	"go.yaml.in/yaml":                 {"internal/config", "internal/web/api", "internal/crontab"},
+	"github.com/robfig/cron":          {"scheduler/schedule"},
+	"github.com/jackc/pgx":            {"internal/store/postgres", "scheduler/replica/postgres", "dev/integration"},
+}
+
+func thirdParty(f importer, imported string) string {
+	if !strings.Contains(strings.Split(imported, "/")[0], ".") {
+		return "" // standard library
+	}
+	pkg := f.pkg()
+	switch pkg {
+	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/listing":
+		return "the cores import the standard library only"
+	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/acts/sqlacts":
+		return "these take what the user has: standard library only"
+	}
+	for library, places := range only {
+		if !under(imported, library) {
+			continue
+		}
+		for _, place := range places {
+			if under(pkg, place) {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%s belongs into %s", library, strings.Join(places, " or "))
+	}
+	return ""
+}
+
+// TestExamplesImportWhatNewcomersCan holds the examples to public packages.
+func TestExamplesImportWhatNewcomersCan(t *testing.T) {
+	t.Parallel()
+	examples := 0
+	for _, f := range parse(t, "../../examples") {
+		examples++
+		for _, imported := range f.imports {
+			if strings.Contains(imported, "/internal/") {
+				t.Errorf("examples/%s imports %s, which nobody else can", f.file, imported)
+			}
+		}
+	}
+	if examples < 5 {
+		t.Fatalf("found only %d examples", examples)
+	}
+}
+
+// TestRobfigInOneFile holds the exception of the cores to a single file.
+func TestRobfigInOneFile(t *testing.T) {
+	t.Parallel()
+	var found []string
+	for _, f := range parse(t, "../..") {
+		for _, imported := range f.imports {
+			if strings.HasPrefix(imported, "github.com/robfig/cron") && !measures(f.pkg()) {
+				found = append(found, f.file)
+			}
+		}
+	}
+	if len(found) != 1 {
+		t.Errorf("robfig/cron is imported by %v, want exactly one file of scheduler", found)
+	}
+}
+
+// TestRuleSeesViolations plants violations of the rule.
+func TestRuleSeesViolations(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ file, imported string }{
+		{"locking/hold.go", "github.com/redis/go-redis/v9"},
+		{"locking/hold.go", module + "/jobs"},
+		{"locking/fence/gate.go", module + "/locking/fence/sqlfence"},
+		{"locking/fence/gate.go", "github.com/redis/go-redis/v9"},
+		{"locking/fence/sqlfence/guard.go", "github.com/jackc/pgx/v5"},
+		{"jobs/httpjob/httpjob.go", module + "/locking/fence/httpfence"},
+		{"locking/hold.go", module + "/locking/redlock"},
+		{"jobs/run.go", module + "/scheduler"},
+		{"jobs/run.go", module + "/internal/redlock/members"},
+		{"scheduler/engine.go", module + "/internal/redisledger"},
+		{"scheduler/engine.go", module + "/scheduler/schedtest"},
+		{"internal/redisledger/read.go", module + "/locking/redlock"},
+		{"internal/listing/reader.go", module + "/internal/redisledger"},
+		{"internal/listing/reader.go", "github.com/redis/go-redis/v9"},
+		{"jobs/execjob/exec.go", module + "/jobs/httpjob"},
+		{"internal/redlock/members/node.go", module + "/locking/redlock"},
+		{"internal/redlock/wire/lane.go", module + "/internal/redlock/members"},
+		{"internal/redlock/wire/lane.go", module + "/locking"},
+		{"internal/redlock/records/records.go", module + "/internal/redlock/wire"},
+		{"internal/redlock/members/node.go", module + "/internal/redlock/scripts"},
+		{"internal/redlock/scripts/keys.go", module + "/locking/redlock"},
+		{"internal/redisledger/read.go", module + "/internal/redlock/scripts"},
+		{"internal/rules/claim.go", module + "/locking"},
+		{"internal/rules/claim.go", "github.com/redis/go-redis/v9"},
+		{"internal/decode/walker.go", module + "/jobs"},
+		{"internal/decode/walker.go", "go.yaml.in/yaml/v3"},
+		{"internal/redisledger/read.go", module + "/scheduler/replica"},
+		{"scheduler/replica/load.go", module + "/cmd"},
+		{"cmd/run.go", "github.com/knadh/koanf/v2"},
+		{"scheduler/engine.go", module + "/internal/config"},
+		{"scheduler/replica/load.go", "github.com/alicebob/miniredis/v2"},
+		{"internal/web/pages/jobs.go", module + "/scheduler/metrics"},
+		{"internal/webhook/sink.go", module + "/internal/web/gate"},
+		{"internal/web/gate/gate.go", module + "/internal/web/api"},
+		{"internal/web/api/reads.go", module + "/internal/web/pages"},
+		{"internal/web/problem/problem.go", module + "/internal/web"},
+		{"internal/web/pages/pages.go", "github.com/google/jsonschema-go/jsonschema"},
+	} {
+		if violation(importer{file: tc.file}, tc.imported) == "" {
+			t.Errorf("%s may import %s; the rule should refuse it", tc.file, tc.imported)
+		}
+	}
+	for _, tc := range []struct{ file, imported string }{
+		{"internal/redisledger/read.go", module + "/internal/redlock/members"},
+		{"internal/redlock/members/node.go", module + "/internal/redlock/wire"},
+		{"internal/redlock/records/records.go", module + "/locking"},
+		{"internal/redlock/scripts/keys.go", module + "/internal/redlock/members"},
+		{"locking/redlock/try.go", module + "/internal/redlock/scripts"},
+		{"scheduler/replica/build.go", module + "/internal/redisledger"},
+		{"internal/web/server.go", module + "/internal/web/pages"},
+		{"internal/web/pages/jobs.go", module + "/internal/web/api"},
+		{"internal/web/api/reads.go", module + "/internal/listing"},
+		{"scheduler/engine.go", module + "/jobs"},
+		{"jobs/decode.go", module + "/internal/decode"},
+		{"scheduler/run.go", module + "/locking/fence"},
+		{"jobs/httpjob/httpjob.go", module + "/locking/fence"},
+		{"cmd/dev.go", module + "/scheduler/replica"},
+		{"cmd/quorate/main.go", module + "/cmd"},
+		{"dev/bench/rig/rig.go", module + "/internal/redistest"},
+		{"dev/bench/rig/rig.go", "github.com/redis/go-redis/v9"},
+	} {
+		if msg := violation(importer{file: tc.file}, tc.imported); msg != "" {
+			t.Errorf("%s may not import %s (%s); the rule should allow it", tc.file, tc.imported, msg)
+		}
+	}
+}
+
+// under reports whether p is root or below it.
+func under(p, root string) bool {
+	return p == root || strings.HasPrefix(p, root+"/")
+}
+
+// parse reads the imports of every Go file that is not a test.
+func parse(t *testing.T, root string) []importer {
+	t.Helper()
+	var files []importer
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != root && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		f := importer{file: filepath.ToSlash(rel)}
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			f.imports = append(f.imports, imported)
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

@@ -1,0 +1,76 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/dev/sim"
+	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/onestore"
+	storeclaims "github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/redisledger"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A connection is that of a process to the nodes, or to one store.
+type connection struct {
+	locker     locking.Watcher
+	ledger     ledger.Store
+	roster     scheduler.Roster
+	declareNew func(context.Context) error
+	join       func(context.Context) error
+	watch      func(context.Context) // until the context ends
+	close      func() error
+}
+
+// A random is the unique value of a try.
+type random func(locking.Request) string
+
+// toNodes connects a process to the nodes with the given numbers.
+func toNodes(p *sim.Process, leases time.Duration, list []int, value random) (connection, error) {
+	set, err := members.Open(nodesOf(p, leases, list))
+	if err != nil {
+		return connection{}, err
+	}
+	locker, err := redlock.New(set, redlock.Options{Clock: p.Wall, Random: value, CleanFor: 2 * grace})
+	if err != nil {
+		return connection{}, err
+	}
+	entries := redisledger.New(set)
+	return connection{
+		locker: locker, ledger: entries, roster: entries, join: set.Join,
+		declareNew: func(ctx context.Context) error { return set.Init(ctx, false) },
+		watch:      func(ctx context.Context) { _ = set.Run(ctx) },
+		close:      func() error { return errors.Join(locker.Close(), set.Close()) },
+	}, nil
+}
+
+// nodesOf is what a process needs to know of the nodes.
+func nodesOf(p *sim.Process, leases time.Duration, list []int) members.Config {
+	cfg := members.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
+	for _, i := range list {
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
+	}
+	return cfg
+}
+
+// toStore connects a process to the store on the only machine.
+func toStore(p *sim.Process, leases time.Duration, value random) (connection, error) {
+	c, err := onestore.Open(remoteStore{p}, storeclaims.Config{TTL: leases, Grace: grace, Timeout: timeout, CleanFor: 2 * grace, Random: value})
+	if err != nil {
+		return connection{}, err
+	}
+	return connection{
+		locker: c.Claims, ledger: c.Ledger, roster: c.Roster, declareNew: c.DeclareNew, join: c.NoteLife, close: c.Close,
+		watch: func(ctx context.Context) {
+			for again.After(ctx, grace/2) {
+				_ = c.NoteLife(ctx)
+			}
+		},
+	}, nil
+}
