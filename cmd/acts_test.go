@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/internal/testkit/truth"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

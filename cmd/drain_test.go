@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

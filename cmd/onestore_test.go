@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/logtest"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 

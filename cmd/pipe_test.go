@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // piped runs a command of the program whose output is a pipe.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // TestCampaignReload renames and changes a job on one of two processes, then on

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )

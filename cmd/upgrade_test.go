@@ -13,10 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // upgradeFrom names the binary of another release, which .ci/upgrade builds.

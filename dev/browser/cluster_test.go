@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/cmd"
-	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 

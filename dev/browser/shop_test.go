@@ -8,9 +8,9 @@ import (
 
 	onestore "github.com/quorate/quorate/internal/onestore/ledger"
 	"github.com/quorate/quorate/internal/redisledger"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )

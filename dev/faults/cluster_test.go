@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/proxytest"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/proxytest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 )

@@ -177,9 +177,9 @@ func inRoom(pkg, own string) bool {
 // only maps a library to the one place that may import it.
 var only = map[string][]string{
 	"github.com/knadh/koanf":          {"internal/config"},
-	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes", "internal/redistest"},
+	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes", "internal/testkit/redistest"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
-	"github.com/redis/go-redis":       {"locking/redlock", "internal/redlock", "internal/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
+	"github.com/redis/go-redis":       {"locking/redlock", "internal/redlock", "internal/testkit/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd", "dev/reference"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces"},
@@ -309,7 +309,7 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence"},
 		{"cmd/dev.go", module + "/scheduler/replica"},
 		{"cmd/quorate/main.go", module + "/cmd"},
-		{"dev/bench/rig/rig.go", module + "/internal/redistest"},
+		{"dev/bench/rig/rig.go", module + "/internal/testkit/redistest"},
 		{"dev/bench/rig/rig.go", "github.com/redis/go-redis/v9"},
 	} {
 		if msg := violation(importer{file: tc.file}, tc.imported); msg != "" {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/internal/redisacts"
 	"github.com/quorate/quorate/internal/redisledger"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/locking/redlock"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
 

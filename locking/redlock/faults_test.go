@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/proxytest"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/proxytest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"

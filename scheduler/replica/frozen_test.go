@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/logtest"
+	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/webhook"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"

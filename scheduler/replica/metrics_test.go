@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/metrics"
 )

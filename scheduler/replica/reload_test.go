@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/logtest"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"

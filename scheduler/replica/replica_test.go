@@ -15,10 +15,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redisledger"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/logtest"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/logtest"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // When the slot of a namespace moves to another master of a Redis Cluster, replicas go on there after

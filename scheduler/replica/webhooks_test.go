@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/logtest"
 	"github.com/quorate/quorate/internal/redisledger"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/internal/webhook"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // A replica is not ready while too few nodes take writes, or the one Redis does not: at its start,

@@ -13,8 +13,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // A password and certificates that are replaced at etcd and in the files are used from the next

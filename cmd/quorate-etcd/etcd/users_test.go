@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // The role of docs/etcd.md is enough, and what etcd refuses is told without secrets.

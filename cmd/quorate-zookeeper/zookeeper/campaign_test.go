@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
-	"github.com/quorate/quorate/internal/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // A server that takes no more connections closes them without a word, in one way or another. The

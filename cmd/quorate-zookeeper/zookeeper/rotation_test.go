@@ -12,8 +12,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // chown gives the nodes below a path to a user.

@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 var x = store.Key{Kind: store.Claims, Name: "x"}

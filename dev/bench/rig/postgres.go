@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // pgConns is how many connections each side has: the default of a replica.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking/redlock"
 )
 

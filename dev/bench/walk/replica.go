@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/campaigntest"
-	"github.com/quorate/quorate/internal/proxytest"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/internal/testkit/proxytest"
 )
 
 // TestCampaignChaos kills, freezes and drains replicas, and kills the server, which the

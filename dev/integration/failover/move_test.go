@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/campaigntest"
-	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // A moving is a campaign whose store changes.

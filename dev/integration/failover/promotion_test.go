@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/campaigntest"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // A promotions is a campaign on a primary and its standby, which change places.

@@ -19,7 +19,7 @@ import (
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/scheduler/ledger"

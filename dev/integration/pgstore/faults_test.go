@@ -11,11 +11,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/internal/testkit/proxytest"
 )
 
 // A connection that is cut instead of the answer to a commit leaves its outcome unknown.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

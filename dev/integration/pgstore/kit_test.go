@@ -13,8 +13,8 @@ import (
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // A world is a server that tests share: each has schemas of its own.

@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/kittest"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // What the role may not do for 1.5 s is done afterwards.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 var keyX = store.Key{Kind: store.Claims, Name: "x"}

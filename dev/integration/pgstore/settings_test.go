@@ -12,8 +12,8 @@ import (
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // oddDatabase makes a database whose settings change what statements mean, return, or how long

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // Check says what the promotion of a standby may forget.

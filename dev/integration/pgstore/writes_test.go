@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 

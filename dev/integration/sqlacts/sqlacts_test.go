@@ -21,7 +21,7 @@ import (
 	onestore "github.com/quorate/quorate/internal/onestore/acts"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/proxytest"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/testkit/proxytest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // A node that restarted remembers since its first call after the restart, data

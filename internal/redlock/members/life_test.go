@@ -6,10 +6,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/proxytest"
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/testkit/proxytest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // follow makes the server a replica of another one, and waits until it has its data.

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/nodetest/difftest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // TestMain fails if goroutines are left, or if go-redis has written to its

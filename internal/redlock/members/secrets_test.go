@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 func TestTLS(t *testing.T) {

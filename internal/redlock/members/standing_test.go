@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // What becomes of each call at each node is told, of calls that share a request, too,

@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/records"
 	"github.com/quorate/quorate/internal/redlock/scripts"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
 

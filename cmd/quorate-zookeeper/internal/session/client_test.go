@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/quorate/quorate/internal/servertest"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/testkit/servertest"
 )
 
 // A call that no server takes was not sent, whether there is no server or one that is silent. It

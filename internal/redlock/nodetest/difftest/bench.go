@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/nodetest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // NodeKey is the key of the node's own record.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // Times in the configuration.

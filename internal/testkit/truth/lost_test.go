@@ -3,7 +3,7 @@ package truth_test
 import (
 	"testing"
 
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/truth"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // Finish waits until the last ticks are settled, and checks all of them, before and after the

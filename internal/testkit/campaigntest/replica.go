@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // A Replica is a process of one.

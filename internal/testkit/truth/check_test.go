@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/internal/testkit/truth"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

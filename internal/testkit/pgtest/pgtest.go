@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorate/quorate/internal/servertest"
+	"github.com/quorate/quorate/internal/testkit/servertest"
 )
 
 // A Server is a PostgreSQL server. Its only user is postgres, without a password, until a
