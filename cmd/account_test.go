@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -48,10 +48,10 @@ func TestAccount(t *testing.T) {
 	if _, stderr, code := quorate(t, "logs", "say", "2020-01-01T00:00:00Z", "-c", config); code != exitNotFound {
 		t.Errorf("logs of no run: %d %s", code, stderr)
 	}
-	if rows := list[listing.Run](t, "runs", "--outcome", "succeeded", "--since", "1h", "-o", "json", "-c", config); len(rows) != 0 {
+	if rows := list[view.Run](t, "runs", "--outcome", "succeeded", "--since", "1h", "-o", "json", "-c", config); len(rows) != 0 {
 		t.Errorf("runs --outcome succeeded lists %+v", rows)
 	}
-	if rows := list[listing.Log](t, "logs", "say", "-o", "json", "-c", config); len(rows) != 1 || rows[0].Outcome != "failed" {
+	if rows := list[view.Log](t, "logs", "say", "-o", "json", "-c", config); len(rows) != 1 || rows[0].Outcome != "failed" {
 		t.Errorf("logs -o json: %+v", rows)
 	}
 
@@ -59,7 +59,7 @@ func TestAccount(t *testing.T) {
 	<-p.Exited
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config)
+		rows := list[view.Tick](t, "ticks", "say", "-o", "json", "-c", config)
 		if len(rows) > 3 && !rows[0].Recorded && !rows[1].Recorded && *rows[0].Code == ledger.CodeNoReplica {
 			break
 		}
@@ -69,7 +69,7 @@ func TestAccount(t *testing.T) {
 		<-time.After(100 * time.Millisecond)
 	}
 	// The served schedule counts, not the one in the local file.
-	rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config, "--set", "jobs/say/schedule=@every 1h")
+	rows := list[view.Tick](t, "ticks", "say", "-o", "json", "-c", config, "--set", "jobs/say/schedule=@every 1h")
 	if len(rows) < 2 || rows[0].Recorded || rows[1].Recorded {
 		t.Errorf("not computed from the schedule that was served: %+v", rows[:min(len(rows), 2)])
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -113,7 +113,7 @@ there is nothing to cancel.`,
 				fmt.Fprintf(a.Out, "%s of %s: withdrawn\n", r.Kind, r.At)
 			}
 			for _, r := range done.Runs {
-				fmt.Fprintf(a.Out, "run %s on %s: asked to stop, within two seconds\n", listing.Text(r.ID), listing.Text(r.Replica))
+				fmt.Fprintf(a.Out, "run %s on %s: asked to stop, within two seconds\n", view.Text(r.ID), view.Text(r.Replica))
 			}
 			return err
 		}),

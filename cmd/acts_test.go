@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/internal/testkit/truth"
@@ -42,7 +42,7 @@ func TestActs(t *testing.T) {
 	must("store", "init")
 	c.Start(campaigntest.IDs()...)
 	c.Ready()
-	eventually(t, "the jobs are published", func() bool { return len(list[listing.Job](t, "jobs", "-c", config)) == 3 })
+	eventually(t, "the jobs are published", func() bool { return len(list[view.Job](t, "jobs", "-c", config)) == 3 })
 
 	if row := must("trigger", "report", "--wait", "--reason", "to see it"); !strings.Contains(row, "succeeded") {
 		t.Errorf("trigger --wait prints %s", row)
@@ -82,11 +82,11 @@ func TestActs(t *testing.T) {
 	servers[1].Kill()
 	must("pause", "--tag", "often", "--reason", "too loud", "--as", "ann")
 	skipped := func() bool {
-		newest := list[listing.Tick](t, "ticks", "ticker", "--limit", "1", "-c", config)
+		newest := list[view.Tick](t, "ticks", "ticker", "--limit", "1", "-c", config)
 		return len(newest) == 1 && newest[0].Outcome == ledger.Skipped && strings.Contains(*newest[0].Reason, "paused: tag often by ann")
 	}
 	eventually(t, "ticks of the tag are skipped", skipped)
-	for _, r := range list[listing.Job](t, "jobs", "-c", config) {
+	for _, r := range list[view.Job](t, "jobs", "-c", config) {
 		if paused := r.Paused != nil; paused != (r.Job == "ticker") {
 			t.Errorf("jobs: paused of %s is %v", r.Job, r.Paused)
 		}
@@ -127,21 +127,21 @@ func TestActs(t *testing.T) {
 	must("trigger", "slow")
 	running := func(outcome ledger.Outcome) func() bool {
 		return func() bool {
-			rows := list[listing.Run](t, "runs", "slow", "-c", config)
+			rows := list[view.Run](t, "runs", "slow", "-c", config)
 			return len(rows) == 1 && rows[0].Outcome == outcome
 		}
 	}
 	eventually(t, "slow runs", running(ledger.Running))
 	must("cancel", "slow", "--reason", "it takes too long", "--as", "bob")
 	eventually(t, "slow was cancelled", running(ledger.Cancelled))
-	if rows := list[listing.Run](t, "runs", "slow", "-c", config); !strings.Contains(*rows[0].Reason, "bob: it takes too long") {
+	if rows := list[view.Run](t, "runs", "slow", "-c", config); !strings.Contains(*rows[0].Reason, "bob: it takes too long") {
 		t.Errorf("the ledger says %q of the run", *rows[0].Reason)
 	}
 	if _, _, code := quorate(t, "cancel", "slow", "-c", config); code != exitNotFound {
 		t.Errorf("cancelling what does not run: exit code %d, want %d", code, exitNotFound)
 	}
 	eventually(t, "the audit log says what became of everything", func() bool {
-		return audited(list[listing.Act](t, "audit", "-c", config)) == strings.Join([]string{
+		return audited(list[view.Act](t, "audit", "-c", config)) == strings.Join([]string{
 			"cancel cancelled on", "trigger cancelled", "backfill 3 ticks", "resume ", "trigger succeeded",
 			"pause ", "resume ", "resume ", "pause ", "trigger succeeded",
 		}, "\n")
@@ -149,7 +149,7 @@ func TestActs(t *testing.T) {
 }
 
 // audited lists kinds and the beginning of results, newest first.
-func audited(rows []listing.Act) string {
+func audited(rows []view.Act) string {
 	var lines []string
 	for _, r := range rows {
 		result := ""
@@ -172,19 +172,19 @@ func TestActsOnARenamedJob(t *testing.T) {
 	config := patient(t, served)
 	initNew(t, config)
 	campaigntest.Start(t, served, "a").AwaitLog(`"ready"`)
-	eventually(t, "the job is published", func() bool { return len(list[listing.Job](t, "jobs", "-c", config)) == 1 })
+	eventually(t, "the job is published", func() bool { return len(list[view.Job](t, "jobs", "-c", config)) == 1 })
 	asked, stderr, code := quorate(t, "trigger", "is", "-c", config)
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
 	running := func(outcome ledger.Outcome) func() bool {
 		return func() bool {
-			rows := list[listing.Run](t, "runs", "is", "-c", config)
+			rows := list[view.Run](t, "runs", "is", "-c", config)
 			return len(rows) == 1 && rows[0].Outcome == outcome
 		}
 	}
 	eventually(t, "it runs", running(ledger.Running))
-	id := *list[listing.Run](t, "runs", "is", "-c", config)[0].ID
+	id := *list[view.Run](t, "runs", "is", "-c", config)[0].ID
 	if !strings.HasPrefix(id, "is@") || !strings.Contains(asked, id) {
 		t.Errorf("quorate runs lists %s, quorate trigger says %s", id, asked)
 	}
@@ -212,7 +212,7 @@ func TestPauses(t *testing.T) {
 			t.Fatalf("pause %v: exit code %d: %s", args, code, stderr)
 		}
 	}
-	rows := list[listing.Act](t, "pauses", "-c", config)
+	rows := list[view.Act](t, "pauses", "-c", config)
 	if len(rows) != 2 || rows[0].Target() != "tag typo" || rows[1].Target() != "all jobs" {
 		t.Fatalf("the pauses are %+v", rows)
 	}
@@ -221,7 +221,7 @@ func TestPauses(t *testing.T) {
 			t.Errorf("resume --id %s: exit code %d: %s%s", row.ID, code, out, stderr)
 		}
 	}
-	if rows := list[listing.Act](t, "pauses", "-c", config); len(rows) != 0 {
+	if rows := list[view.Act](t, "pauses", "-c", config); len(rows) != 0 {
 		t.Errorf("after that they are %+v", rows)
 	}
 	if _, _, code := quorate(t, "resume", "--id", rows[0].ID, "-c", config); code != exitNotFound {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -61,8 +61,8 @@ func auditFlags(c *cobra.Command, of *auditing) {
 }
 
 // query returns the query that the flags stand for.
-func (of auditing) query(now time.Time) (listing.AuditQuery, error) {
-	q := listing.AuditQuery{Limit: of.limit, By: of.by, Job: of.job}
+func (of auditing) query(now time.Time) (view.AuditQuery, error) {
+	q := view.AuditQuery{Limit: of.limit, By: of.by, Job: of.job}
 	var err error
 	if q.Since, err = instant("--since", of.since, now); err != nil {
 		return q, err
@@ -77,10 +77,10 @@ func (of auditing) query(now time.Time) (listing.AuditQuery, error) {
 	return q, err
 }
 
-func auditListing(rows []listing.Act) output.Table[listing.Act] {
-	return output.Table[listing.Act]{
+func auditListing(rows []view.Act) output.Table[view.Act] {
+	return output.Table[view.Act]{
 		Columns: []string{"AT", "ACT", "OF", "BY", "RESULT", "WHY"},
-		Cells: func(r listing.Act) []string {
+		Cells: func(r view.Act) []string {
 			return []string{r.At, string(r.Kind), r.Target(), output.Dash(r.By), output.Dash(r.Result), output.Dash(r.Reason)}
 		},
 		Rows:  rows,

@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -87,9 +87,9 @@ func (of backfilling) act() (acts.Act, error) {
 
 // printBackfill prints the requested ticks.
 func printBackfill(a *cli, job string, ticks []time.Time) {
-	text := fmt.Sprintf("%s: requested %s", job, listing.Count(len(ticks), "tick", "ticks"))
+	text := fmt.Sprintf("%s: requested %s", job, view.Count(len(ticks), "tick", "ticks"))
 	if len(ticks) > 0 {
-		text += fmt.Sprintf(", from %s to %s", *listing.Stamp(ticks[0]), *listing.Stamp(ticks[len(ticks)-1]))
+		text += fmt.Sprintf(", from %s to %s", *view.Stamp(ticks[0]), *view.Stamp(ticks[len(ticks)-1]))
 	}
 	a.say("%s; see quorate ticks %s, or quorate audit", text, job)
 }
@@ -106,7 +106,7 @@ func backfillListing(job string, ticks []time.Time) output.Table[backfillRow] {
 		Cells:   func(r backfillRow) []string { return []string{r.Job, r.Tick} },
 	}
 	for _, t := range ticks {
-		l.Rows = append(l.Rows, backfillRow{Job: job, Tick: *listing.Stamp(t)})
+		l.Rows = append(l.Rows, backfillRow{Job: job, Tick: *view.Stamp(t)})
 	}
 	return l
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/internal/testkit/truth"
@@ -170,7 +170,7 @@ func TestCampaignNoQuorum(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Eventually("the missed tick in the ledger", func() bool {
-		return slices.ContainsFunc(list[listing.Tick](t, "ticks", "tick", "-c", c.Config), func(row listing.Tick) bool {
+		return slices.ContainsFunc(list[view.Tick](t, "ticks", "tick", "-c", c.Config), func(row view.Tick) bool {
 			return row.Tick == event.Tick && row.Outcome == ledger.Missed && strings.Contains(output.Dash(row.Reason), "no quorum")
 		})
 	})
@@ -203,9 +203,9 @@ jobs:
 		}
 		r.AwaitLog(`"run ended"`)
 		ready := time.Now()
-		rows := list[listing.Tick](t, "ticks", "tick", "-c", c.Config)
+		rows := list[view.Tick](t, "ticks", "tick", "-c", c.Config)
 		for _, row := range rows {
-			if listing.Time(&row.Tick).Before(grace) {
+			if view.Time(&row.Tick).Before(grace) {
 				t.Errorf("tick %s is before %s, and %s", row.Tick, grace, row.Outcome)
 			}
 		}
@@ -222,7 +222,7 @@ jobs:
 		if strings.Contains(r.Log(), "no tick runs before") {
 			t.Errorf("it waited after store init:\n%s", r.Log())
 		}
-		for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config) {
+		for _, row := range list[view.Tick](t, "ticks", "tick", "-c", config) {
 			if row.Outcome == ledger.Missed {
 				t.Errorf("tick %s is %s (%s) after store init", row.Tick, row.Outcome, output.Dash(row.Reason))
 			}

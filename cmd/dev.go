@@ -112,7 +112,7 @@ func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, 
 }
 
 // runShown runs the replicas, and shows what they do until they have drained.
-func runShown(ctx context.Context, a *cli, v *view, list []*replica.Replica, drain time.Duration) error {
+func runShown(ctx context.Context, a *cli, v *display, list []*replica.Replica, drain time.Duration) error {
 	defer context.AfterFunc(ctx, func() {
 		v.say(fmt.Sprintf("Draining: no new ticks; running jobs have %v. Ctrl-C again cancels them at once.", drain))
 	})()

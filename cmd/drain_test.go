@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -52,11 +52,11 @@ jobs:
 		t.Errorf("exit code %d", code)
 	}
 	to := time.Now()
-	rows := list[listing.Run](t, "runs", job, "-c", c.Config)
+	rows := list[view.Run](t, "runs", job, "-c", c.Config)
 	if len(rows) != 1 || rows[0].Outcome != want {
 		t.Fatalf("the run that was draining: %+v", rows)
 	}
-	c.Due(job, time.Second, listing.Time(&rows[0].Tick).Add(-time.Nanosecond), to)
+	c.Due(job, time.Second, view.Time(&rows[0].Tick).Add(-time.Nanosecond), to)
 	c.CheckTruth()
 }
 
@@ -101,7 +101,7 @@ jobs:
 	c.Due("long", 2*time.Second, from, time.Now())
 	c.CheckTruth()
 
-	drained, killed := repeated(t, list[listing.Run](t, "runs", "long", "-c", c.Config, "--limit", "1000"), all)
+	drained, killed := repeated(t, list[view.Run](t, "runs", "long", "-c", c.Config, "--limit", "1000"), all)
 	if len(drained) == 0 || len(killed) == 0 {
 		t.Fatalf("%d runs were repeated after a drain and %d after a kill; want some of both", len(drained), len(killed))
 	}
@@ -113,10 +113,10 @@ jobs:
 
 // repeated returns how long after the end of each run that did not finish the next
 // attempt began, after a drain and after a kill, the shortest first.
-func repeated(t *testing.T, runs []listing.Run, all map[string]*campaigntest.Replica) (drained, killed []time.Duration) {
+func repeated(t *testing.T, runs []view.Run, all map[string]*campaigntest.Replica) (drained, killed []time.Duration) {
 	t.Helper()
-	next := func(r listing.Run) *listing.Run {
-		i := slices.IndexFunc(runs, func(o listing.Run) bool { return o.Tick == r.Tick && *o.Attempt == *r.Attempt+1 })
+	next := func(r view.Run) *view.Run {
+		i := slices.IndexFunc(runs, func(o view.Run) bool { return o.Tick == r.Tick && *o.Attempt == *r.Attempt+1 })
 		if i < 0 {
 			t.Errorf("tick %s was not repeated after attempt %d, which was %s (%s)", r.Tick, *r.Attempt, r.Outcome, output.Dash(r.Reason))
 			return nil
@@ -134,10 +134,10 @@ func repeated(t *testing.T, runs []listing.Run, all map[string]*campaigntest.Rep
 		if again == nil {
 			continue
 		}
-		if p := all[listing.Text(r.Replica)].Life(); p.Killed {
-			killed = append(killed, listing.Time(again.Started).Sub(p.Until))
+		if p := all[view.Text(r.Replica)].Life(); p.Killed {
+			killed = append(killed, view.Time(again.Started).Sub(p.Until))
 		} else if r.Code != nil && *r.Code == ledger.CodeDrained { // else no replica could take it over before the end of the lease
-			drained = append(drained, listing.Time(again.Started).Sub(listing.Time(r.Finished)))
+			drained = append(drained, view.Time(again.Started).Sub(view.Time(r.Finished)))
 		}
 	}
 	slices.Sort(drained)

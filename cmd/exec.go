@@ -15,8 +15,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/systemd"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/decode"
-	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/replica"
@@ -109,7 +109,7 @@ func exitCode(err error) int {
 	switch {
 	case failure.IsUsage(err):
 		return exitUsage
-	case errors.Is(err, listing.ErrNotFound):
+	case errors.Is(err, view.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, locking.ErrNoQuorum):
 		return exitNoQuorum

@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
@@ -45,37 +45,37 @@ var tick = cmdtest.Tick
 func TestGoldenListings(t *testing.T) {
 	t.Parallel()
 	started := tick.Add(-time.Hour)
-	replicas := []listing.Replica{
-		listing.NewReplica(scheduler.Replica{
+	replicas := []view.Replica{
+		view.NewReplica(scheduler.Replica{
 			ID: "web-1-4f2a", Version: "v1.2.3", Host: "web-1", PID: 4711, Started: started, Seen: tick.Add(-2 * time.Second),
 			State: scheduler.StateReady, Running: []string{"nightly-report"}, ConfigHash: "3f786850e387550f",
 			Labels:      map[string]string{"zone": "a", "disk": "fast"},
 			ConfigSince: started, Jobs: new(3), Won: new(int64(1234)), ClockOffset: new(1500 * time.Microsecond),
 		}),
-		listing.NewReplica(scheduler.Replica{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining}),
+		view.NewReplica(scheduler.Replica{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining}),
 	}
-	jobs := []listing.Job{{
-		Job: "nightly-report", Func: listing.Optional("report"), Schedule: listing.Optional("0 2 * * *"), Timezone: listing.Optional("Europe/Paris"),
-		Next: listing.Stamp(tick.Add(23 * time.Hour)), JitterMillis: listing.Optional(int64(30_000)), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(ledger.Succeeded),
-		LastReplica: listing.Optional("web-1-4f2a"), Published: listing.Stamp(started), Since: listing.Stamp(started.Add(-26 * time.Hour)), PublishedBy: listing.Optional("web-1-4f2a"),
-		Key: "nightly-report", Hash: listing.Optional("3f786850e387"), Live: true,
+	jobs := []view.Job{{
+		Job: "nightly-report", Func: view.Optional("report"), Schedule: view.Optional("0 2 * * *"), Timezone: view.Optional("Europe/Paris"),
+		Next: view.Stamp(tick.Add(23 * time.Hour)), JitterMillis: view.Optional(int64(30_000)), LastTick: view.Stamp(tick), LastOutcome: view.Optional(ledger.Succeeded),
+		LastReplica: view.Optional("web-1-4f2a"), Published: view.Stamp(started), Since: view.Stamp(started.Add(-26 * time.Hour)), PublishedBy: view.Optional("web-1-4f2a"),
+		Key: "nightly-report", Hash: view.Optional("3f786850e387"), Live: true,
 	}}
 	old, renamed := jobs[0], jobs[0]
-	old.Paused = listing.Optional("paused: tag finance by ann@laptop since 2026-12-01T01:00:00Z: the bank is down")
+	old.Paused = view.Optional("paused: tag finance by ann@laptop since 2026-12-01T01:00:00Z: the bank is down")
 	old.Drift, renamed.Drift = true, true
 	old.Job, old.Key = "cleanup", "cleanup"
-	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", listing.Optional("91f0c3aa02de")
+	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", view.Optional("91f0c3aa02de")
 	removed := jobs[0]
 	removed.Job, removed.Key, removed.Live = "removed", "removed", false
 	jobs = append(jobs, old, renamed, removed)
 	next := []nextRow{
-		{Next: listing.Next{Job: "nightly-report", Tick: *listing.Stamp(tick), Start: listing.Stamp(tick.Add(1500 * time.Millisecond))}, local: "Tue 2026-12-01 03:00:00 CET"},
-		{Next: listing.Next{Job: "nightly-report", Tick: *listing.Stamp(tick.Add(24 * time.Hour)), Note: listing.Optional("after the gap")}, local: "Wed 2026-12-02 03:00:00 CET"},
+		{Next: view.Next{Job: "nightly-report", Tick: *view.Stamp(tick), Start: view.Stamp(tick.Add(1500 * time.Millisecond))}, local: "Tue 2026-12-01 03:00:00 CET"},
+		{Next: view.Next{Job: "nightly-report", Tick: *view.Stamp(tick.Add(24 * time.Hour)), Note: view.Optional("after the gap")}, local: "Wed 2026-12-02 03:00:00 CET"},
 	}
 	for _, format := range []string{"json", "table"} {
-		cmdtest.Golden(t, "ticks."+format, printed(t, tickTable(asRows(cmdtest.Entries(), listing.NewTick)), format))
-		cmdtest.Golden(t, "ticks-all."+format, printed(t, allTicksTable(asRows(cmdtest.Entries(), listing.NewTick)), format))
-		cmdtest.Golden(t, "runs."+format, printed(t, runTable(asRows(cmdtest.Entries()[:3], listing.NewRun)), format))
+		cmdtest.Golden(t, "ticks."+format, printed(t, tickTable(asRows(cmdtest.Entries(), view.NewTick)), format))
+		cmdtest.Golden(t, "ticks-all."+format, printed(t, allTicksTable(asRows(cmdtest.Entries(), view.NewTick)), format))
+		cmdtest.Golden(t, "runs."+format, printed(t, runTable(asRows(cmdtest.Entries()[:3], view.NewRun)), format))
 		cmdtest.Golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
 		cmdtest.Golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
 		cmdtest.Golden(t, "audit."+format, printed(t, auditListing(goldenActs()), format))
@@ -84,14 +84,14 @@ func TestGoldenListings(t *testing.T) {
 }
 
 // acts has one of each kind, a trigger that was done and one that waits.
-func goldenActs() []listing.Act {
-	by := func(n int, act acts.Act) listing.Act {
+func goldenActs() []view.Act {
+	by := func(n int, act acts.Act) view.Act {
 		act.ID, act.By, act.At = fmt.Sprint("act", n), "ann@laptop", tick.Add(time.Duration(-n)*time.Minute)
 		act.Within = acts.DefaultWithin(act.Kind)
-		return listing.NewAct(act)
+		return view.NewAct(act)
 	}
 	const job = "nightly-report"
-	return []listing.Act{
+	return []view.Act{
 		by(1, acts.Act{Kind: acts.Trigger, Job: job, Trigger: ledger.ByManual, Params: json.RawMessage(`{"customer":"acme"}`)}),
 		by(2, acts.Act{Kind: acts.Trigger, Job: job, Trigger: ledger.ByChain, Parent: "load@20261201T020000.000Z", Reason: "its run succeeded", Result: "succeeded", Closed: tick}),
 		by(3, acts.Act{Kind: acts.Backfill, Job: job, From: tick.Add(-48 * time.Hour), To: tick, Reason: "the source was wrong", Result: "2 ticks: 1 succeeded, 1 failed", Closed: tick}),

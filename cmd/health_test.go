@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
-	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/web"
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
@@ -21,15 +21,15 @@ import (
 )
 
 // A snapshot is a cluster that stays as it is.
-type snapshot []listing.Node
+type snapshot []view.Node
 
-func (snapshot) NodeKind() string { return listing.KindNode }
+func (snapshot) NodeKind() string { return view.KindNode }
 
-func (s snapshot) Nodes(context.Context) []listing.Node        { return s }
-func (snapshot) Checks(context.Context) []listing.Check        { return nil }
-func (snapshot) Locks(context.Context) ([]listing.Lock, error) { return nil, nil }
-func (snapshot) evict(context.Context, string, locking.Token, string) (listing.Lock, error) {
-	return listing.Lock{}, listing.ErrNotFound
+func (s snapshot) Nodes(context.Context) []view.Node        { return s }
+func (snapshot) Checks(context.Context) []view.Check        { return nil }
+func (snapshot) Locks(context.Context) ([]view.Lock, error) { return nil, nil }
+func (snapshot) evict(context.Context, string, locking.Token, string) (view.Lock, error) {
+	return view.Lock{}, view.ErrNotFound
 }
 
 // A heard roster has replicas that were heard of at other times than in the test.
@@ -51,7 +51,7 @@ func (h heard) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 func TestHealthIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	nodes := snapshot{{Node: "n1", State: "voting"}, {Node: "n2", State: "refusing"}, {Node: "n3", State: "slow"}}
-	roster := heard{new(schedtest.Roster), map[string]time.Duration{"mute": listing.SilentAfter + 2*time.Second}}
+	roster := heard{new(schedtest.Roster), map[string]time.Duration{"mute": view.SilentAfter + 2*time.Second}}
 	for _, r := range []scheduler.Replica{
 		{ID: "fine", State: scheduler.StateReady}, {ID: "mute", State: scheduler.StateReady}, {ID: "late", State: scheduler.StateDraining},
 	} {
@@ -59,11 +59,11 @@ func TestHealthIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := web.New(web.Config{
-		Control: listing.Control{
-			Reader: listing.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Acts: new(schedtest.Acts)}, Evict: nodes.evict,
+	s, err := console.New(console.Config{
+		Control: view.Control{
+			Reader: view.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Acts: new(schedtest.Acts)}, Evict: nodes.evict,
 		},
-		Nodes: nodes, Options: web.Options{Anonymous: identity.AnonymousAll},
+		Nodes: nodes, Options: console.Options{Anonymous: identity.AnonymousAll},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestHealthIsSaidOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, _ := listing.ReplicaHealth(replicas, nil, time.Now())
+	said, _ := view.ReplicaHealth(replicas, nil, time.Now())
 	if between(said.Text, "3 replicas; ", "late is draining") == "" || !strings.Contains(said.Text, "mute has been silent for ") {
 		t.Errorf("the rows of the API say %q", said.Text)
 	}
@@ -90,8 +90,8 @@ func TestHealthIsSaidOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	margin := listing.MarginOf(listed)
-	if margin.Level != listing.Warn {
+	margin := view.MarginOf(listed)
+	if margin.Level != view.Warn {
 		t.Errorf("the margin is %+v", margin)
 	}
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/internal/crontab"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/config/crontab"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -82,7 +82,7 @@ func importCrontab(a *cli, file string, opts crontab.Options) error {
 	if _, err := a.Out.Write(result.YAML); err != nil || result.LeftOut == 0 {
 		return err
 	}
-	return fmt.Errorf("%s left out: read the notes above", listing.Count(result.LeftOut, "job was", "jobs were"))
+	return fmt.Errorf("%s left out: read the notes above", view.Count(result.LeftOut, "job was", "jobs were"))
 }
 
 // isSystem reports whether the lines of a crontab name users, by its place.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 )
 
 func jobsCommand(a *cli) *cobra.Command {
@@ -38,15 +38,15 @@ no live replica has the job, which can appear some minutes after its removal.`,
 	return c
 }
 
-func jobListing(rows []listing.Job, now time.Time) output.Table[listing.Job] {
+func jobListing(rows []view.Job, now time.Time) output.Table[view.Job] {
 	// During a rollout the version matters more than the schedule.
 	drop := []string{"VERSION", "SERVED", "LAST TICK"}
-	if slices.ContainsFunc(rows, func(r listing.Job) bool { return r.Drift }) {
+	if slices.ContainsFunc(rows, func(r view.Job) bool { return r.Drift }) {
 		drop = []string{"SERVED", "LAST TICK", "SCHEDULE"}
 	}
-	return output.Table[listing.Job]{
+	return output.Table[view.Job]{
 		Columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "SERVED", "VERSION"},
-		Cells: func(r listing.Job) []string {
+		Cells: func(r view.Job) []string {
 			return []string{
 				r.Job, output.Dash(r.Schedule) + " " + output.Dash(r.Timezone), nextCell(r),
 				output.Dash(r.LastTick), output.Dash(r.LastOutcome), servedCell(r, now), versionCell(r),
@@ -60,7 +60,7 @@ func jobListing(rows []listing.Job, now time.Time) output.Table[listing.Job] {
 }
 
 // nextCell shows the next tick, or why none will run.
-func nextCell(r listing.Job) string {
+func nextCell(r view.Job) string {
 	switch {
 	case !r.Live:
 		return "not served"
@@ -70,7 +70,7 @@ func nextCell(r listing.Job) string {
 	return output.Dash(r.Next)
 }
 
-func versionCell(r listing.Job) string {
+func versionCell(r view.Job) string {
 	if r.Drift {
 		return output.Dash(r.Hash) + " *"
 	}
@@ -78,12 +78,12 @@ func versionCell(r listing.Job) string {
 }
 
 // servedCell says for how long the version has been served, or until when it was.
-func servedCell(r listing.Job, now time.Time) string {
+func servedCell(r view.Job, now time.Time) string {
 	switch {
 	case r.Live && r.Since != nil:
-		return "for " + output.Since(listing.Time(r.Since), now)
+		return "for " + output.Since(view.Time(r.Since), now)
 	case !r.Live && r.Published != nil:
-		return "until " + output.Since(listing.Time(r.Published), now) + " ago"
+		return "until " + output.Since(view.Time(r.Published), now) + " ago"
 	}
 	return "-"
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -45,12 +45,12 @@ Exit code 4 if the store does not answer.`,
 	return c
 }
 
-func lockListing(rows []listing.Lock, now time.Time) output.Table[listing.Lock] {
-	return output.Table[listing.Lock]{
+func lockListing(rows []view.Lock, now time.Time) output.Table[view.Lock] {
+	return output.Table[view.Lock]{
 		Columns: []string{"JOB", "HOLDER", "TICK", "TOKEN", "AGE", "LEFT", "NODES", "STATE"},
-		Cells: func(r listing.Lock) []string {
+		Cells: func(r view.Lock) []string {
 			return []string{
-				r.Job, output.Dash(r.Holder), output.Dash(r.Tick), output.Dash(r.Token), output.Since(listing.Time(r.Since), now),
+				r.Job, output.Dash(r.Holder), output.Dash(r.Tick), output.Dash(r.Token), output.Since(view.Time(r.Since), now),
 				timeLeft(r.LeftMillis), ofSeveral(r.Nodes), r.State,
 			}
 		},
@@ -108,7 +108,7 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 			case n == 0:
 				return failure.Usagef(`give a reason with --reason "…": the run's record will have it`)
 			case n < locking.MinReason || n > locking.MaxReason:
-				return failure.Usagef("--reason has %s: write %d to %d", listing.Count(n, "byte", "bytes"), locking.MinReason, locking.MaxReason)
+				return failure.Usagef("--reason has %s: write %d to %d", view.Count(n, "byte", "bytes"), locking.MinReason, locking.MaxReason)
 			}
 			return nil
 		},
@@ -128,10 +128,10 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 }
 
 // released reports a forced release and its effects.
-func released(l listing.Lock) string {
+func released(l view.Lock) string {
 	from := "an unknown holder"
 	if l.Token != nil {
-		from = fmt.Sprintf("%s with token %d", cmp.Or(listing.Text(l.Holder), "somebody"), *l.Token)
+		from = fmt.Sprintf("%s with token %d", cmp.Or(view.Text(l.Holder), "somebody"), *l.Token)
 	}
 	if l.Tick != nil {
 		from += " for tick " + *l.Tick
@@ -143,7 +143,7 @@ func released(l listing.Lock) string {
 	text += "its context ends at its next extension, by default after a third of lock.ttl at most\n"
 	switch {
 	case l.Tick == nil:
-	case listing.Text(l.OnCrash) == "rerun":
+	case view.Text(l.OnCrash) == "rerun":
 		text += "its tick may be run again, with a larger token (on_crash: rerun)\n"
 	default:
 		text += "its tick is not run again\n"

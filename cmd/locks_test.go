@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -47,10 +47,10 @@ func holdings() []locking.Holding {
 func TestGoldenLocks(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"json", "table"} {
-		cmdtest.Golden(t, "locks."+format, printed(t, lockListing(listing.LockRows(holdings()), tick), format))
+		cmdtest.Golden(t, "locks."+format, printed(t, lockListing(view.LockRows(holdings()), tick), format))
 	}
 	var all strings.Builder
-	for _, row := range listing.LockRows(holdings()[:5]) {
+	for _, row := range view.LockRows(holdings()[:5]) {
 		all.WriteString(released(row) + "\n")
 	}
 	cmdtest.Golden(t, "locks_release.txt", all.String())
@@ -71,9 +71,9 @@ jobs:
 	o := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
 	initNew(t, config)
 	r := campaigntest.Start(t, config, "a", "--set", "scheduler/drain_timeout=100ms")
-	var held listing.Lock
+	var held view.Lock
 	eventually(t, "the run holds its lock", func() bool {
-		rows := ask[listing.Lock](o, "locks")
+		rows := ask[view.Lock](o, "locks")
 		if len(rows) == 1 && rows[0].State == "held" {
 			held = rows[0]
 		}
@@ -90,7 +90,7 @@ jobs:
 	}
 	var evicted locking.Token
 	eventually(t, "the ledger has the reason", func() bool {
-		for _, row := range ask[listing.Run](o, "runs", "hang") {
+		for _, row := range ask[view.Run](o, "runs", "hang") {
 			if row.Outcome == ledger.LeaseLost && strings.Contains(output.Dash(row.Reason), "released by an operator: it hangs") {
 				evicted = *row.Token
 			}
@@ -101,7 +101,7 @@ jobs:
 		return evicted != 0
 	})
 	eventually(t, "the next tick runs", func() bool {
-		rows := ask[listing.Run](o, "runs", "hang")
+		rows := ask[view.Run](o, "runs", "hang")
 		return len(rows) > 0 && *rows[0].Token > evicted
 	})
 
@@ -111,7 +111,7 @@ jobs:
 	}
 	var last locking.Token
 	eventually(t, "its last run is known", func() bool {
-		rows := ask[listing.Run](o, "runs", "hang")
+		rows := ask[view.Run](o, "runs", "hang")
 		if len(rows) > 0 {
 			last = *rows[0].Token
 		}
@@ -125,12 +125,12 @@ jobs:
 		_, _, forget := o.quorate("jobs", "forget", "hang") // again, where a node did not answer
 		_, _, runs := o.quorate("runs", "hang")
 		_, _, release := o.quorate("locks", "release", "hang", "--reason", "it hangs")
-		return forget == exitNotFound && runs == exitNotFound && release == exitNotFound && len(ask[listing.Job](o, "jobs")) == 0
+		return forget == exitNotFound && runs == exitNotFound && release == exitNotFound && len(ask[view.Job](o, "jobs")) == 0
 	})
 
 	campaigntest.Start(t, config, "b")
 	eventually(t, "the job is back, with a larger token", func() bool {
-		rows := ask[listing.Lock](o, "locks")
+		rows := ask[view.Lock](o, "locks")
 		if len(rows) == 0 || rows[0].Token == nil {
 			return false
 		}
@@ -212,7 +212,7 @@ func TestForgetPublishedOnly(t *testing.T) {
 // TestLockRowsAreWhole: every field is there, null where there is nothing.
 func TestLockRowsAreWhole(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(listing.LockRows([]locking.Holding{{Name: "x", Left: locking.Endless}})[0])
+	b, err := json.Marshal(view.LockRows([]locking.Holding{{Name: "x", Left: locking.Endless}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}

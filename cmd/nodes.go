@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
@@ -40,7 +40,7 @@ The command is for lists of Redis nodes. For one store see quorate store check.`
 			if err != nil {
 				return err
 			}
-			return listing.Quorate(rows)
+			return view.Quorate(rows)
 		}),
 	}
 	outputFlag(c, a)
@@ -49,15 +49,15 @@ The command is for lists of Redis nodes. For one store see quorate store check.`
 }
 
 // onlyNodes refuses the row of one store.
-func onlyNodes(rows []listing.Node) error {
-	if len(rows) > 0 && rows[0].Kind == listing.KindStore {
+func onlyNodes(rows []view.Node) error {
+	if len(rows) > 0 && rows[0].Kind == view.KindStore {
 		return failure.Usagef("this cluster has one store and no Redis nodes: see quorate store check")
 	}
 	return nil
 }
 
 // printNodes prints the rows, and remarks below a table.
-func printNodes(w io.Writer, list []listing.Node, format string) error {
+func printNodes(w io.Writer, list []view.Node, format string) error {
 	if err := nodeListing(list).Print(w, format); err != nil || format == "json" {
 		return err
 	}
@@ -69,10 +69,10 @@ func printNodes(w io.Writer, list []listing.Node, format string) error {
 	return nil
 }
 
-func nodeListing(list []listing.Node) output.Table[listing.Node] {
-	return output.Table[listing.Node]{
+func nodeListing(list []view.Node) output.Table[view.Node] {
+	return output.Table[view.Node]{
 		Columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
-		Cells: func(r listing.Node) []string {
+		Cells: func(r view.Node) []string {
 			return []string{
 				r.Node, r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", output.Dash(r.RunID)), output.Dash(r.Epoch), output.Millis(r.OffsetMilli),
 			}
@@ -84,7 +84,7 @@ func nodeListing(list []listing.Node) output.Table[listing.Node] {
 }
 
 // remembers shows since when the node remembers.
-func remembers(r listing.Node) string {
+func remembers(r view.Node) string {
 	switch {
 	case r.Since != nil:
 		return (*r.Since)[:len(time.DateTime)] + "Z" // without the milliseconds
@@ -94,7 +94,7 @@ func remembers(r listing.Node) string {
 	return "-"
 }
 
-func vouches(r listing.Node) string {
+func vouches(r view.Node) string {
 	switch {
 	case r.State == "voting":
 		return "now"

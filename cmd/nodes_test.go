@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -134,7 +134,7 @@ func TestNodesChange(t *testing.T) {
 	run(exitDone, "next: restart every replica", "nodes", "change", "-c", old, "--to", longer)
 	run(exitFailed, "not before 2", "store", "check", "-c", longer)
 	run(exitFailed, "nodes change moves a cluster to another list", "store", "check", "-c", old)
-	for _, row := range list[listing.Node](t, "nodes", "-c", longer) {
+	for _, row := range list[view.Node](t, "nodes", "-c", longer) {
 		if row.State != "abstaining" || row.Epoch == nil || *row.Epoch != 1 || row.Why == nil {
 			t.Errorf("after the change: %+v", row)
 		}
@@ -198,7 +198,7 @@ func TestServiceOfTheStore(t *testing.T) {
 	}
 	checks, _, _ := quorate(t, "store", "check", "--config", path)
 	checks = strings.Join(strings.Fields(checks), " ") // it has lines for a terminal
-	if !strings.Contains(checks, `belongs to service "shop"`) || !strings.Contains(checks, listing.TwinsText+": web (process ") {
+	if !strings.Contains(checks, `belongs to service "shop"`) || !strings.Contains(checks, view.TwinsText+": web (process ") {
 		t.Errorf("store check says\n%s", checks)
 	}
 	for _, args := range [][]string{{"--service", ""}, {"--service", "a b"}, {"--service", "shop", "--recover"}} {

@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -60,10 +60,10 @@ them. quorate jobs shows the jobs that the configuration pauses (paused: true).`
 	return c
 }
 
-func pauseListing(rows []listing.Act) output.Table[listing.Act] {
-	return output.Table[listing.Act]{
+func pauseListing(rows []view.Act) output.Table[view.Act] {
+	return output.Table[view.Act]{
 		Columns: []string{"OF", "SINCE", "BY", "ID", "WHY"},
-		Cells: func(r listing.Act) []string {
+		Cells: func(r view.Act) []string {
 			return []string{r.Target(), r.At, output.Dash(r.By), r.ID, output.Dash(r.Reason)}
 		},
 		Rows:  rows,
@@ -112,7 +112,7 @@ func pauseOrResume(ctx context.Context, a *cli, act acts.Act, id string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Target(), act.Kind, listing.Text(done.By))
+		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Target(), act.Kind, view.Text(done.By))
 		a.warnOf(warning)
 		return nil
 	})

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
@@ -61,10 +61,10 @@ func TestPipesGetEverything(t *testing.T) {
 	store.exits(exitDone, "", "trigger", holds, "--reason", why)
 	store.exits(exitDone, "", "trigger", fails, "--reason", why)
 	eventually(t, "a run fails, one goes on, and a tick is skipped", func() bool {
-		failed, running := ask[listing.Run](store, "runs", fails), ask[listing.Lock](store, "locks")
-		return len(failed) == 1 && failed[0].Outcome == "failed" && len(running) == 1 && len(ask[listing.Tick](store, "ticks", paused, "--outcome", "skipped")) > 0
+		failed, running := ask[view.Run](store, "runs", fails), ask[view.Lock](store, "locks")
+		return len(failed) == 1 && failed[0].Outcome == "failed" && len(running) == 1 && len(ask[view.Tick](store, "ticks", paused, "--outcome", "skipped")) > 0
 	})
-	eventually(t, "the replica says that it runs the job", func() bool { return len(ask[listing.Replica](store, "replicas")[0].Running) == 1 })
+	eventually(t, "the replica says that it runs the job", func() bool { return len(ask[view.Replica](store, "replicas")[0].Running) == 1 })
 	for _, tt := range []struct {
 		args string
 		want []string

@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/dev/reference"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/web/api"
+	"github.com/quorate/quorate/internal/console/api"
 )
 
 // TestReference holds docs/reference to the program: make reference writes the pages.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/internal/testkit/truth"
@@ -59,7 +59,7 @@ jobs:
 		t.Helper()
 		eventually(t, "quorate jobs to show "+want, func() bool {
 			var shown []string
-			for _, row := range list[listing.Job](t, "jobs", "-c", configs[0]) {
+			for _, row := range list[view.Job](t, "jobs", "-c", configs[0]) {
 				shown = append(shown, fmt.Sprintf("%s of %s live %v drift %v", row.Job, row.Key, row.Live, row.Drift))
 			}
 			return strings.Join(shown, ", ") == want
@@ -97,12 +97,12 @@ jobs:
 	}
 	c.CheckTruth()
 	for _, name := range []string{"is", "was"} {
-		rows := list[listing.Tick](t, "ticks", name, "-c", configs[0], "--limit", "1000")
+		rows := list[view.Tick](t, "ticks", name, "-c", configs[0], "--limit", "1000")
 		if len(rows) < len(lines) || rows[0].Job != "is" {
 			t.Errorf("ticks %s lists %d rows of %d, called %s", name, len(rows), len(lines), rows[0].Job)
 		}
 	}
-	if rows := list[listing.Run](t, "runs", "-c", configs[0], "--limit", "1000"); len(rows) < len(lines) || len(rows) > len(lines)+2 {
+	if rows := list[view.Run](t, "runs", "-c", configs[0], "--limit", "1000"); len(rows) < len(lines) || len(rows) > len(lines)+2 {
 		t.Errorf("runs lists %d rows of %d", len(rows), len(lines))
 	}
 }

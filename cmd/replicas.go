@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -27,17 +27,17 @@ func replicasCommand(a *cli) *cobra.Command {
 	return c
 }
 
-func replicaListing(rows []listing.Replica, now time.Time) output.Table[listing.Replica] {
-	return output.Table[listing.Replica]{
+func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
+	return output.Table[view.Replica]{
 		Columns: []string{"REPLICA", "STATE", "HOST", "UP", "SEEN", "VERSION", "CONFIG", "LABELS", "RUNNING"},
-		Cells: func(r listing.Replica) []string {
+		Cells: func(r view.Replica) []string {
 			running := strings.Join(r.Running, " ")
 			if running == "" {
 				running = "-"
 			}
 			return []string{
-				r.ID, stateCell(r), r.Host + ":" + strconv.Itoa(r.PID), output.Since(listing.Time(r.Started), now),
-				fmt.Sprintf("%s ago", output.Since(listing.Time(r.Seen), now)), r.Version, output.Dash(r.ConfigHash), labels(r.Labels), running,
+				r.ID, stateCell(r), r.Host + ":" + strconv.Itoa(r.PID), output.Since(view.Time(r.Started), now),
+				fmt.Sprintf("%s ago", output.Since(view.Time(r.Seen), now)), r.Version, output.Dash(r.ConfigHash), labels(r.Labels), running,
 			}
 		},
 		Rows:  rows,
@@ -48,7 +48,7 @@ func replicaListing(rows []listing.Replica, now time.Time) output.Table[listing.
 }
 
 // stateCell shows the state, the offset of a skewed clock, and what is wrong beside others.
-func stateCell(r listing.Replica) string {
+func stateCell(r view.Replica) string {
 	text := r.State
 	if r.State == scheduler.StateSkewed {
 		text += ", " + r.Clock()
@@ -57,7 +57,7 @@ func stateCell(r listing.Replica) string {
 		text += ", id in use twice"
 	}
 	if len(r.Strangers) > 0 {
-		text += ", other jobs named " + listing.And(r.Strangers)
+		text += ", other jobs named " + view.And(r.Strangers)
 	}
 	return text
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -81,7 +81,7 @@ func wantRuns(t *testing.T, config, tick string, first, second ledger.Outcome) {
 	t.Helper()
 	eventually(t, "both attempts of "+tick+" in the ledger", func() bool {
 		ended := map[int]ledger.Outcome{}
-		for _, row := range list[listing.Run](t, "runs", "invoices", "-c", config) {
+		for _, row := range list[view.Run](t, "runs", "invoices", "-c", config) {
 			if row.Tick == tick {
 				ended[*row.Attempt] = row.Outcome
 			}

@@ -13,14 +13,14 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A nextRow is one planned tick as `quorate next -o json` shows it.
 type nextRow struct {
-	listing.Next
+	view.Next
 
 	local string // in the job's zone, for the table
 }
@@ -74,7 +74,7 @@ func readJobs(source config.Source, names ...string) (*config.Config, []schedule
 	}
 	list = slices.DeleteFunc(list, func(j scheduler.Job) bool { return j.Name != names[0] })
 	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], listing.ErrNotFound)
+		return nil, nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], view.ErrNotFound)
 	}
 	return cfg, list, nil
 }
@@ -88,17 +88,17 @@ func nextRows(list []scheduler.Job, excluded bool, from time.Time, n int) []next
 		}
 	}
 	slices.SortStableFunc(rows, func(x, y nextRow) int {
-		return cmp.Or(listing.Time(&x.Tick).Compare(listing.Time(&y.Tick)), cmp.Compare(x.Job, y.Job))
+		return cmp.Or(view.Time(&x.Tick).Compare(view.Time(&y.Tick)), cmp.Compare(x.Job, y.Job))
 	})
 	return rows[:min(len(rows), n)]
 }
 
 func newNextRow(j scheduler.Job, p schedule.Planned) nextRow {
 	row := nextRow{
-		Next:  listing.NewNext(j.Name, p, j.Start(p.Tick)),
+		Next:  view.NewNext(j.Name, p, j.Start(p.Tick)),
 		local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST"),
 	}
-	row.Paused = listing.Optional(scheduler.JobInfo{Name: j.Name, Paused: j.Paused}.PausedBy(nil))
+	row.Paused = view.Optional(scheduler.JobInfo{Name: j.Name, Paused: j.Paused}.PausedBy(nil))
 	return row
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -107,16 +107,16 @@ type source[R any] struct {
 	// read returns the rows that match a query, newest first. If it returns rows and an
 	// error, rows are missing.
 	read  func(ctx context.Context, q ledger.Query) ([]R, error)
-	run   func(R) listing.Run // of a row
+	run   func(R) view.Run // of a row
 	table func([]R) output.Table[R]
 }
 
-func tickSource(read func(context.Context, ledger.Query) ([]listing.Tick, error)) source[listing.Tick] {
-	return source[listing.Tick]{read, func(t listing.Tick) listing.Run { return t.Run }, tickTable}
+func tickSource(read func(context.Context, ledger.Query) ([]view.Tick, error)) source[view.Tick] {
+	return source[view.Tick]{read, func(t view.Tick) view.Run { return t.Run }, tickTable}
 }
 
-func runSource(read func(context.Context, ledger.Query) ([]listing.Run, error)) source[listing.Run] {
-	return source[listing.Run]{read, func(r listing.Run) listing.Run { return r }, runTable}
+func runSource(read func(context.Context, ledger.Query) ([]view.Run, error)) source[view.Run] {
+	return source[view.Run]{read, func(r view.Run) view.Run { return r }, runTable}
 }
 
 // show prints the selection, once or continuously.

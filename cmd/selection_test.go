@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -47,10 +47,10 @@ func TestLimit(t *testing.T) {
 		app := &cli{App: App{Out: &out, Err: &out}, format: "table"}
 		ctx, cancel := context.WithCancel(t.Context())
 		looks := 0
-		read := func(_ context.Context, q ledger.Query) ([]listing.Run, error) {
-			var all []listing.Run
+		read := func(_ context.Context, q ledger.Query) ([]view.Run, error) {
+			var all []view.Run
 			for n := range min(q.Limit, 30) {
-				all = append(all, listing.NewRun(ledger.Entry{Job: "j", Tick: tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: ledger.Succeeded}))
+				all = append(all, view.NewRun(ledger.Entry{Job: "j", Tick: tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: ledger.Succeeded}))
 			}
 			if looks++; looks == 1 {
 				all[20].Outcome = ledger.Running
@@ -67,7 +67,7 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%d rows, want two of the past and the long run that ended later:\n%s", n, &out)
 		}
 		out.Reset()
-		more := func(ctx context.Context, _ ledger.Query) ([]listing.Run, error) {
+		more := func(ctx context.Context, _ ledger.Query) ([]view.Run, error) {
 			return read(ctx, ledger.Query{Limit: 30})
 		}
 		if err := show(t.Context(), app, selection{limit: 2}, runSource(more)); err != nil {
@@ -88,29 +88,29 @@ func TestFollow(t *testing.T) {
 
 func follows(t *testing.T) {
 	t.Helper()
-	e := func(n int, o ledger.Outcome) listing.Run {
-		return listing.NewRun(ledger.Entry{Job: "j", Tick: tick.Add(time.Duration(n) * time.Second), Token: locking.Token(n), Outcome: o})
+	e := func(n int, o ledger.Outcome) view.Run {
+		return view.NewRun(ledger.Entry{Job: "j", Tick: tick.Add(time.Duration(n) * time.Second), Token: locking.Token(n), Outcome: o})
 	}
-	var first []listing.Run
+	var first []view.Run
 	for n := range 30 {
 		first = append(first, e(30-n, ledger.Succeeded))
 	}
-	looks := []func() ([]listing.Run, error){
-		func() ([]listing.Run, error) {
-			return append([]listing.Run{e(31, ledger.Running)}, first...), nil
+	looks := []func() ([]view.Run, error){
+		func() ([]view.Run, error) {
+			return append([]view.Run{e(31, ledger.Running)}, first...), nil
 		},
-		func() ([]listing.Run, error) { return nil, locking.ErrNoQuorum },
-		func() ([]listing.Run, error) { return nil, cluster.ErrUnreachable },
-		func() ([]listing.Run, error) {
-			return append([]listing.Run{e(33, ledger.Running), e(32, ledger.Missed), e(31, ledger.Failed)}, first...), nil
+		func() ([]view.Run, error) { return nil, locking.ErrNoQuorum },
+		func() ([]view.Run, error) { return nil, cluster.ErrUnreachable },
+		func() ([]view.Run, error) {
+			return append([]view.Run{e(33, ledger.Running), e(32, ledger.Missed), e(31, ledger.Failed)}, first...), nil
 		},
-		func() ([]listing.Run, error) {
-			return append([]listing.Run{e(33, ledger.Succeeded), e(32, ledger.Missed), e(31, ledger.Failed)}, first...), nil
+		func() ([]view.Run, error) {
+			return append([]view.Run{e(33, ledger.Succeeded), e(32, ledger.Missed), e(31, ledger.Failed)}, first...), nil
 		},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var warned, got strings.Builder
-	f := follower[listing.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, ledger.Query) ([]listing.Run, error) {
+	f := follower[view.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, ledger.Query) ([]view.Run, error) {
 		if len(looks) == 0 {
 			cancel()
 			return nil, ctx.Err()
@@ -119,9 +119,9 @@ func follows(t *testing.T) {
 		looks = looks[1:]
 		return look()
 	})}
-	err := f.follow(ctx, func(rows []listing.Run) error {
+	err := f.follow(ctx, func(rows []view.Run) error {
 		for _, r := range rows {
-			fmt.Fprint(&got, listing.Time(&r.Tick).Second(), " ", r.Outcome, ", ")
+			fmt.Fprint(&got, view.Time(&r.Tick).Second(), " ", r.Outcome, ", ")
 		}
 		got.WriteString("| ")
 		return nil

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -58,16 +58,16 @@ jobs:
 		t.Errorf("trigger --wait says %q", out)
 	}
 	remote.exits(exitDone, "", "pause", "report", "--reason", "stop")
-	if rows, own := ask[listing.Act](remote, "pauses"), ask[listing.Act](nodes, "pauses"); len(rows) != 1 || len(own) != 1 || rows[0].ID != own[0].ID {
+	if rows, own := ask[view.Act](remote, "pauses"), ask[view.Act](nodes, "pauses"); len(rows) != 1 || len(own) != 1 || rows[0].ID != own[0].ID {
 		t.Errorf("the pauses are %+v, by the nodes %+v", rows, own)
 	}
 	remote.exits(exitNotFound, "nosuch", "resume", "--id", "nosuch", "--reason", "go on")
-	remote.exits(exitDone, "", "resume", "--id", ask[listing.Act](remote, "pauses")[0].ID, "--reason", "go on")
+	remote.exits(exitDone, "", "resume", "--id", ask[view.Act](remote, "pauses")[0].ID, "--reason", "go on")
 	remote.exits(exitDone, "was not paused", "resume", "--tag", "finance", "--reason", "go on")
 	remote.exits(exitDone, "", "trigger", "wait", "--reason", "try")
-	eventually(t, "the run goes on", func() bool { return len(ask[listing.Run](remote, "runs", "wait")) == 1 })
+	eventually(t, "the run goes on", func() bool { return len(ask[view.Run](remote, "runs", "wait")) == 1 })
 	remote.exits(exitDone, "", "cancel", "wait", "--reason", "enough")
-	eventually(t, "it was cancelled", func() bool { return ask[listing.Run](remote, "runs", "wait")[0].Outcome == "cancelled" })
+	eventually(t, "it was cancelled", func() bool { return ask[view.Run](remote, "runs", "wait")[0].Outcome == "cancelled" })
 	if out := remote.exits(exitDone, "", "backfill", "report", "--from", "2025-01-01", "--to", "2026-02-01", "--dry-run"); !strings.Contains(out, "2026-01-01T00:00:00Z") {
 		t.Errorf("backfill --dry-run says %q", out)
 	}
@@ -92,7 +92,7 @@ jobs:
 			return of == by && len(of) > 10
 		})
 	}
-	if acts := ask[listing.Act](remote, "audit"); !strings.HasPrefix(listing.Text(acts[0].By), "ann@127.0.0.1") {
+	if acts := ask[view.Act](remote, "audit"); !strings.HasPrefix(view.Text(acts[0].By), "ann@127.0.0.1") {
 		t.Errorf("the audit log names %+v", acts[0])
 	}
 	rootFile := filepath.Join(t.TempDir(), "root")
@@ -102,11 +102,11 @@ jobs:
 	root := operator{t, []string{"--server", "http://" + addr, "--token-file", rootFile}}
 	root.exits(exitNotFound, "nobody holds the lock", "locks", "release", "wait", "--reason", "it hangs")
 	remote.exits(exitDone, "", "trigger", "wait", "--reason", "again")
-	eventually(t, "its lock is held", func() bool { return len(ask[listing.Lock](remote, "locks")) == 1 })
+	eventually(t, "its lock is held", func() bool { return len(ask[view.Lock](remote, "locks")) == 1 })
 	if out := root.exits(exitDone, "", "locks", "release", "wait", "--reason", "it hangs"); !strings.Contains(out, "wait: the lock was taken from a with token ") {
 		t.Errorf("locks release says %q", out)
 	}
-	id := listing.Text(ask[listing.Run](remote, "runs", "report")[0].ID)
+	id := view.Text(ask[view.Run](remote, "runs", "report")[0].ID)
 	if out := remote.exits(exitDone, "", "logs", "report", id); !strings.Contains(out, "hello") {
 		t.Errorf("the log is %q", out)
 	}
@@ -129,7 +129,7 @@ jobs:
 	remote.exits(exitFailed, "role", "locks", "release", "wait", "--reason", "it hangs")
 	for _, o := range []operator{remote, nodes} {
 		for flags, want := range map[string]int{"--by root": 1, "--job finance": 1, "--act trigger,pause": 4, "--refused yes": 1, "--since 2200-01-01T00:00:00Z": 0} {
-			if acts := ask[listing.Act](o, append([]string{"audit"}, strings.Fields(flags)...)...); len(acts) != want {
+			if acts := ask[view.Act](o, append([]string{"audit"}, strings.Fields(flags)...)...); len(acts) != want {
 				t.Errorf("audit %s has %d acts, want %d: %+v", flags, len(acts), want, acts)
 			}
 		}

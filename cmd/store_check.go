@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 )
 
 // errUnwell is the error of store check after it has printed its findings.
@@ -61,7 +61,7 @@ func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
 	if err := checkListing(c.Rows).Print(w, format); err != nil || format == "json" {
 		return err
 	}
-	if c.Advice != "" || slices.ContainsFunc(c.Rows, func(r listing.Check) bool { return len(r.Findings) > 0 }) {
+	if c.Advice != "" || slices.ContainsFunc(c.Rows, func(r view.Check) bool { return len(r.Findings) > 0 }) {
 		fmt.Fprintln(w)
 	}
 	for _, row := range c.Rows {
@@ -79,14 +79,14 @@ func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
 	return nil
 }
 
-func checkListing(list []listing.Check) output.Table[listing.Check] {
+func checkListing(list []view.Check) output.Table[view.Check] {
 	title := "NODE"
-	if len(list) > 0 && list[0].Kind == listing.KindStore {
+	if len(list) > 0 && list[0].Kind == view.KindStore {
 		title = "STORE"
 	}
-	return output.Table[listing.Check]{
+	return output.Table[view.Check]{
 		Columns: []string{title, "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
-		Cells: func(r listing.Check) []string {
+		Cells: func(r view.Check) []string {
 			return []string{
 				output.Dash(r.Node), r.State, r.Verdict, output.Millis(r.RTTMillis), output.Millis(r.OffsetMilli), memory(r),
 				output.Dash(r.Version), persistence(r),
@@ -100,7 +100,7 @@ func checkListing(list []listing.Check) output.Table[listing.Check] {
 }
 
 // memory shows the used share of the node's memory.
-func memory(r listing.Check) string {
+func memory(r view.Check) string {
 	switch {
 	case r.UsedMemory == nil:
 		return "-"
@@ -110,7 +110,7 @@ func memory(r listing.Check) string {
 	return fmt.Sprintf("%d%%", 100**r.UsedMemory / *r.MaxMemory)
 }
 
-func persistence(r listing.Check) string {
+func persistence(r view.Check) string {
 	if r.Fsync != nil && r.Persistence != nil && *r.Persistence == "aof" {
 		return "aof " + *r.Fsync
 	}

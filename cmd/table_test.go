@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -33,37 +33,37 @@ func wide(t *testing.T) map[string]func(width int) string {
 		}
 	}
 	ticks[1].Error = longReason
-	started := listing.Stamp(tick.Add(-26 * time.Hour))
-	jobs := []listing.Job{{
-		Job: longJob, Key: longJob, Schedule: listing.Optional("*/15 8-18 * * mon-fri"), Timezone: listing.Optional("America/Argentina/Buenos_Aires"),
-		Next: listing.Stamp(tick), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(ledger.Interrupted), Published: started,
-		Hash: listing.Optional("3f786850e387"), Live: true,
+	started := view.Stamp(tick.Add(-26 * time.Hour))
+	jobs := []view.Job{{
+		Job: longJob, Key: longJob, Schedule: view.Optional("*/15 8-18 * * mon-fri"), Timezone: view.Optional("America/Argentina/Buenos_Aires"),
+		Next: view.Stamp(tick), LastTick: view.Stamp(tick), LastOutcome: view.Optional(ledger.Interrupted), Published: started,
+		Hash: view.Optional("3f786850e387"), Live: true,
 	}}
-	drifting := []listing.Job{jobs[0]}
+	drifting := []view.Job{jobs[0]}
 	drifting[0].Drift = true
-	replicas := []listing.Replica{listing.NewReplica(scheduler.Replica{
+	replicas := []view.Replica{view.NewReplica(scheduler.Replica{
 		ID: longReplica, Version: "v1.12.3-0.20261201020000-3f786850e387", Host: "billing-worker-6f7d9c5b8d-x2x4q", PID: 1, State: scheduler.StateDraining,
 		Started: tick.Add(-26 * time.Hour), Seen: tick.Add(-2 * time.Second), Running: []string{longJob, "nightly-report"}, ConfigHash: "3f786850e387550f",
 		Labels: map[string]string{"topology.kubernetes.io/zone": "eu-central-1a"},
 	})}
 	acts := goldenActs()
-	acts[1].Job, acts[1].By, acts[1].Reason = listing.Optional(longJob), listing.Optional("ann.example@bastion-2.eu-central-1.internal"), listing.Optional(longReason)
-	locks := listing.LockRows(holdings())
-	locks[0].Job, locks[0].Holder = longJob, listing.Optional(longReplica)
-	nodes := []listing.Node{{
-		Node: longNode, State: "abstaining", Since: listing.Stamp(tick), VouchesAt: listing.Stamp(tick),
-		RunID: listing.Optional("a3f1d1c6"), Epoch: listing.Optional(int64(1)), OffsetMilli: listing.Optional(-3.2),
+	acts[1].Job, acts[1].By, acts[1].Reason = view.Optional(longJob), view.Optional("ann.example@bastion-2.eu-central-1.internal"), view.Optional(longReason)
+	locks := view.LockRows(holdings())
+	locks[0].Job, locks[0].Holder = longJob, view.Optional(longReplica)
+	nodes := []view.Node{{
+		Node: longNode, State: "abstaining", Since: view.Stamp(tick), VouchesAt: view.Stamp(tick),
+		RunID: view.Optional("a3f1d1c6"), Epoch: view.Optional(int64(1)), OffsetMilli: view.Optional(-3.2),
 	}}
-	checks := []listing.Check{{
-		Node: listing.Optional(longNode), State: "abstaining", Verdict: "mend", RTTMillis: listing.Optional(101.2),
-		OffsetMilli: listing.Optional(-3.2), Version: listing.Optional("7.0.15"), Persistence: listing.Optional("aof everysec"),
+	checks := []view.Check{{
+		Node: view.Optional(longNode), State: "abstaining", Verdict: "mend", RTTMillis: view.Optional(101.2),
+		OffsetMilli: view.Optional(-3.2), Version: view.Optional("7.0.15"), Persistence: view.Optional("aof everysec"),
 	}}
-	next := []nextRow{{Next: listing.Next{Job: longJob, Tick: *listing.Stamp(tick), Note: listing.Optional("after the gap; starts 1m30s later (jitter)")}, local: "Tue 2026-12-01 03:00:00 CET"}}
+	next := []nextRow{{Next: view.Next{Job: longJob, Tick: *view.Stamp(tick), Note: view.Optional("after the gap; starts 1m30s later (jitter)")}, local: "Tue 2026-12-01 03:00:00 CET"}}
 	return map[string]func(int) string{
 		"jobs":                           laid(t, jobListing(jobs, tick)),
 		"jobs, of which one is replaced": laid(t, jobListing(drifting, tick)),
-		"ticks":                          laid(t, tickTable(asRows(ticks, listing.NewTick))),
-		"runs":                           laid(t, runTable(asRows(ticks, listing.NewRun))),
+		"ticks":                          laid(t, tickTable(asRows(ticks, view.NewTick))),
+		"runs":                           laid(t, runTable(asRows(ticks, view.NewRun))),
 		"replicas":                       laid(t, replicaListing(replicas, tick)),
 		"locks":                          laid(t, lockListing(locks, tick)),
 		"nodes":                          laid(t, nodeListing(nodes)),
@@ -127,7 +127,7 @@ func TestFollowedTableFits(t *testing.T) {
 		if b.Len() > 0 {
 			e.Job, e.Replica = longJob, longReplica
 		}
-		if err := runTable([]listing.Run{listing.NewRun(e)}).Write(&b, 100, s); err != nil {
+		if err := runTable([]view.Run{view.NewRun(e)}).Write(&b, 100, s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,10 +140,10 @@ func TestFollowedTableFits(t *testing.T) {
 // TestTablesPassNothingOn: foreign texts cannot control the terminal.
 func TestTablesPassNothingOn(t *testing.T) {
 	t.Parallel()
-	row := listing.NewRun(cmdtest.Entries()[1])
-	row.Job, row.Error = "\x1b[2Jj", listing.Optional("a\tb\n\x1b]0;owned\x07")
+	row := view.NewRun(cmdtest.Entries()[1])
+	row.Job, row.Error = "\x1b[2Jj", view.Optional("a\tb\n\x1b]0;owned\x07")
 	var b bytes.Buffer
-	if err := runTable([]listing.Run{row}).Print(&b, "table"); err != nil || strings.ContainsAny(b.String(), "\x1b\x07\t") || bytes.Count(b.Bytes(), []byte("\n")) != 2 {
+	if err := runTable([]view.Run{row}).Print(&b, "table"); err != nil || strings.ContainsAny(b.String(), "\x1b\x07\t") || bytes.Count(b.Bytes(), []byte("\n")) != 2 {
 		t.Errorf("%q, %v", &b, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -32,7 +32,7 @@ from the schedule that was served last; with --server only for one job.`,
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			from := tickSource(func(ctx context.Context, q ledger.Query) ([]listing.Tick, error) {
+			from := tickSource(func(ctx context.Context, q ledger.Query) ([]view.Tick, error) {
 				return cl.Ticks(ctx, strings.Join(args, ""), q)
 			})
 			if len(args) == 0 {
@@ -59,7 +59,7 @@ func runsCommand(a *cli) *cobra.Command {
 			if slices.Contains(s.outcomes, string(ledger.Missed)) {
 				return failure.Usagef("--outcome missed: a missed tick has no run; quorate ticks --outcome missed lists them")
 			}
-			return show(ctx, a, s, runSource(func(ctx context.Context, q ledger.Query) ([]listing.Run, error) {
+			return show(ctx, a, s, runSource(func(ctx context.Context, q ledger.Query) ([]view.Run, error) {
 				return cl.Runs(ctx, strings.Join(args, ""), q, s.follow)
 			}))
 		}),
@@ -69,11 +69,11 @@ func runsCommand(a *cli) *cobra.Command {
 	return c
 }
 
-func tickTable(rows []listing.Tick) output.Table[listing.Tick] {
-	return output.Table[listing.Tick]{
+func tickTable(rows []view.Tick) output.Table[view.Tick] {
+	return output.Table[view.Tick]{
 		Rows:    rows,
 		Columns: []string{"TICK", "OUTCOME", "REPLICA", "TOKEN", "VOTES", "TOOK", "WHY"},
-		Cells: func(r listing.Tick) []string {
+		Cells: func(r view.Tick) []string {
 			return []string{
 				r.Tick, string(r.Outcome), output.Dash(r.Replica), output.Dash(r.Token), ofSeveral(output.Dash(r.Votes)),
 				output.Took(r.Run, time.Now()), output.Why(r.Run),
@@ -88,20 +88,20 @@ func tickTable(rows []listing.Tick) output.Table[listing.Tick] {
 }
 
 // allTicksTable names the job of each tick.
-func allTicksTable(rows []listing.Tick) output.Table[listing.Tick] {
+func allTicksTable(rows []view.Tick) output.Table[view.Tick] {
 	t := tickTable(rows)
 	cells := t.Cells
 	t.Columns = append([]string{"JOB"}, t.Columns...)
-	t.Cells = func(r listing.Tick) []string { return append([]string{r.Job}, cells(r)...) }
+	t.Cells = func(r view.Tick) []string { return append([]string{r.Job}, cells(r)...) }
 	t.Cut = append(t.Cut, "JOB")
 	return t
 }
 
-func runTable(rows []listing.Run) output.Table[listing.Run] {
-	return output.Table[listing.Run]{
+func runTable(rows []view.Run) output.Table[view.Run] {
+	return output.Table[view.Run]{
 		Rows:    rows,
 		Columns: []string{"JOB", "TICK", "OUTCOME", "REPLICA", "TOKEN", "TOOK", "WHY"},
-		Cells: func(r listing.Run) []string {
+		Cells: func(r view.Run) []string {
 			return []string{
 				r.Job, r.Tick, string(r.Outcome), output.Dash(r.Replica), output.Dash(r.Token),
 				output.Took(r, time.Now()), output.Why(r),
@@ -153,9 +153,9 @@ to 5 seconds old. The ledger keeps the last 16 KiB of a log as long as the run.`
 }
 
 // printLog writes the log, or a JSON array with this row. It escapes control characters.
-func printLog(w io.Writer, r listing.Log, format string) error {
+func printLog(w io.Writer, r view.Log, format string) error {
 	if format == "json" {
-		return output.JSON(w, []listing.Log{r})
+		return output.JSON(w, []view.Log{r})
 	}
 	if r.Cut > 0 {
 		fmt.Fprintf(w, "… (%d earlier bytes were dropped)\n", r.Cut)

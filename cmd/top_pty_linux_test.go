@@ -18,7 +18,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/cmd/internal/top"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
@@ -213,8 +213,8 @@ const (
 // crashing is a cluster whose nodes cannot be listed because of a bug.
 type crashing struct{ cluster.Cluster }
 
-func (crashing) About() cluster.About                          { return cluster.About{} }
-func (crashing) Nodes(context.Context) ([]listing.Node, error) { panic("no map") }
+func (crashing) About() cluster.About                       { return cluster.About{} }
+func (crashing) Nodes(context.Context) ([]view.Node, error) { panic("no map") }
 
 // TestTopCrash: a crash while reading restores the terminal, and is reported afterwards.
 func TestTopCrash(t *testing.T) {
@@ -262,8 +262,8 @@ func TestTopOnce(t *testing.T) {
 func TestListingOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := openPty(t, 60, 24)
-	row := listing.NewTick(cmdtest.Entries()[1])
-	if err := tickTable([]listing.Tick{row}).Print(p.back, "table"); err != nil {
+	row := view.NewTick(cmdtest.Entries()[1])
+	if err := tickTable([]view.Tick{row}).Print(p.back, "table"); err != nil {
 		t.Fatal(err)
 	}
 	p.shows("    why: exit status 3: no space left on device\r\n")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -71,7 +71,7 @@ func trigger(ctx context.Context, a *cli, act acts.Act, wait bool) error {
 		if row == nil {
 			return err
 		}
-		return printRows(a, runTable, []listing.Run{*row}, err)
+		return printRows(a, runTable, []view.Run{*row}, err)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/internal/testkit/truth"
@@ -114,7 +114,7 @@ func (r release) checkLedger(t *testing.T, config string, lines []truth.Effect) 
 	t.Helper()
 	ran := map[string]truth.Effect{}
 	for _, l := range lines {
-		ran[*listing.Stamp(l.At)] = l
+		ran[*view.Stamp(l.At)] = l
 	}
 	var rows []struct {
 		Tick, Outcome, Replica string

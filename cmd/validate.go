@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 )
 
 func validateCommand(a *cli) *cobra.Command {
@@ -29,7 +29,7 @@ where the secrets are absent: those of webhooks and params then print a warning.
 				fmt.Fprintln(a.Err, w)
 			}
 			kept, means := config.Kept(cfg)
-			fmt.Fprintf(a.Out, "the configuration is valid: %s, %s\n", listing.Count(len(cfg.Jobs), "job", "jobs"), kept)
+			fmt.Fprintf(a.Out, "the configuration is valid: %s, %s\n", view.Count(len(cfg.Jobs), "job", "jobs"), kept)
 			if means != "" {
 				output.Remark(a.Out, kept, means)
 			}

@@ -12,16 +12,16 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
-// A view shows the replicas of dev: a line per tick and, on a terminal, a status line.
+// A display shows the replicas of dev: a line per tick and, on a terminal, a status line.
 // Observers only queue; one goroutine writes, so a slow terminal does not delay a
 // replica.
-type view struct {
+type display struct {
 	out   io.Writer
 	width func() int // of the terminal, 0 if it is none
 	color bool
@@ -35,8 +35,8 @@ type view struct {
 
 // newView returns a view of the named jobs. Width is that of the terminal behind out, 0
 // if there is none.
-func newView(out io.Writer, width func() int, jobs []string) *view {
-	v := &view{
+func newView(out io.Writer, width func() int, jobs []string) *display {
+	v := &display{
 		out: out, width: width, color: width() > 0 && os.Getenv("NO_COLOR") == "", job: len("JOB"),
 		claimed: map[string]time.Duration{}, decided: map[string]time.Time{},
 	}
@@ -54,7 +54,7 @@ func newView(out io.Writer, width func() int, jobs []string) *view {
 const maxJobColumn = 20
 
 // row formats one tick. The outcome with its reason is last, so only it wraps.
-func (v *view) row(tick, job, by, token, votes, claim, run, outcome string) string {
+func (v *display) row(tick, job, by, token, votes, claim, run, outcome string) string {
 	if v.width() > 0 {
 		job = output.Clip(job, v.job)
 	}
@@ -62,14 +62,14 @@ func (v *view) row(tick, job, by, token, votes, claim, run, outcome string) stri
 		tick, v.job, job, by, token, votes, claim, run, outcome)
 }
 
-func (v *view) header(text string) {
+func (v *display) header(text string) {
 	fmt.Fprintln(v.out, text)
 	fmt.Fprintln(v.out)
 	fmt.Fprintln(v.out, v.row("TICK UTC", "JOB", "BY", "TOKEN", "VOTES", "CLAIM", "RUN", "OUTCOME"))
 }
 
 // observer shows the events of the named replica.
-func (v *view) observer(name string) scheduler.Observer {
+func (v *display) observer(name string) scheduler.Observer {
 	return func(e scheduler.Event) {
 		switch e.Kind {
 		case scheduler.EventClaimed:
@@ -96,21 +96,21 @@ func (v *view) observer(name string) scheduler.Observer {
 	}
 }
 
-func (v *view) finished(ended scheduler.Event) {
+func (v *display) finished(ended scheduler.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e, claim := ended.Entry, v.claimed[ended.Run]
 	delete(v.claimed, ended.Run)
 	outcome := v.paint(e.Outcome)
-	if why := listing.Why(e.Reason.String(), e.Error); why != "" {
+	if why := view.Why(e.Reason.String(), e.Error); why != "" {
 		outcome += ": " + v.clip(why)
 	}
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
-		listing.Votes(e), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome))
+		view.Votes(e), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome))
 }
 
 // notRun shows a tick that did not run once, although every replica reports it.
-func (v *view) notRun(e ledger.Entry) {
+func (v *display) notRun(e ledger.Entry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !e.Tick.After(v.decided[e.Job]) {
@@ -122,27 +122,27 @@ func (v *view) notRun(e ledger.Entry) {
 }
 
 // clip puts a text on one line, which is short on a terminal.
-func (v *view) clip(text string) string {
+func (v *display) clip(text string) string {
 	if v.width() == 0 {
 		return output.Clip(text, len(text)+1)
 	}
 	return output.Clip(text, 120)
 }
 
-func (v *view) say(text string) {
+func (v *display) say(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.queue = append(v.queue, text)
 }
 
 // Write queues log lines.
-func (v *view) Write(p []byte) (int, error) {
+func (v *display) Write(p []byte) (int, error) {
 	v.say(string(bytes.TrimRight(p, "\n")))
 	return len(p), nil
 }
 
 // run writes until ctx ends, then writes the rest.
-func (v *view) run(ctx context.Context, replicas []*replica.Replica) {
+func (v *display) run(ctx context.Context, replicas []*replica.Replica) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -161,7 +161,7 @@ func (v *view) run(ctx context.Context, replicas []*replica.Replica) {
 }
 
 // flush writes the queued lines, and on a terminal the status below them.
-func (v *view) flush(status string) {
+func (v *display) flush(status string) {
 	v.mu.Lock()
 	lines := v.queue
 	v.queue = nil
@@ -208,7 +208,7 @@ func statusLine(replicas []*replica.Replica, now time.Time) string {
 }
 
 // paint colours an outcome on a terminal.
-func (v *view) paint(o ledger.Outcome) string {
+func (v *display) paint(o ledger.Outcome) string {
 	if !v.color {
 		return string(o)
 	}
@@ -226,7 +226,7 @@ func (v *view) paint(o ledger.Outcome) string {
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.999") }
 
 // updateFailed shows the mistakes in an edited configuration.
-func (v *view) updateFailed(replica string, err error) {
+func (v *display) updateFailed(replica string, err error) {
 	if err == nil {
 		v.once(replica, "the configuration is valid again")
 		return
@@ -237,7 +237,7 @@ func (v *view) updateFailed(replica string, err error) {
 }
 
 // once shows an event of all replicas when the first of them reports it.
-func (v *view) once(replica, text string) {
+func (v *display) once(replica, text string) {
 	if replica == firstReplica {
 		v.say(text)
 	}

@@ -54,7 +54,7 @@ func layer(pkg string) int {
 		return 5
 	case adapter(pkg):
 		return 4
-	case pkg == "scheduler", pkg == "scheduler/ledger", pkg == "scheduler/acts", pkg == "internal/listing", pkg == "internal/storecopy", under(pkg, "scheduler/internal"):
+	case pkg == "scheduler", pkg == "scheduler/ledger", pkg == "scheduler/acts", pkg == "internal/console/view", pkg == "internal/storecopy", under(pkg, "scheduler/internal"):
 		return 3
 	case pkg == "jobs":
 		return 2
@@ -75,7 +75,7 @@ func family(pkg string) string {
 	for _, root := range []string{
 		"locking/redlock", "internal/store/postgres", "internal/onestore", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob",
-		"internal/redisledger", "internal/redisacts", "scheduler/acts/sqlacts", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
+		"internal/redisledger", "internal/redisacts", "scheduler/acts/sqlacts", "internal/console/webhook", "internal/console", "scheduler/metrics", "scheduler/traces",
 	} {
 		if under(pkg, root) {
 			return root
@@ -90,10 +90,10 @@ var rooms = map[string][]string{
 	"internal/onestore/records": nil,
 	"internal/onestore/claims":  {"internal/onestore/records"},
 
-	"internal/web/problem": nil,
-	"internal/web/gate":    {"internal/web/problem"},
-	"internal/web/api":     {"internal/web/gate", "internal/web/problem"},
-	"internal/web/pages":   {"internal/web/api", "internal/web/gate", "internal/web/problem"},
+	"internal/console/problem": nil,
+	"internal/console/gate":    {"internal/console/problem"},
+	"internal/console/api":     {"internal/console/gate", "internal/console/problem"},
+	"internal/console/pages":   {"internal/console/api", "internal/console/gate", "internal/console/problem"},
 }
 
 // parts are the packages that the Redis adapters share, each with its allowed imports of
@@ -183,8 +183,8 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":          {"cmd", "dev/reference"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces"},
-	"github.com/google/jsonschema-go": {"internal/config", "internal/web/api", "dev/reference"},
-	"go.yaml.in/yaml":                 {"internal/config", "internal/web/api", "internal/crontab"},
+	"github.com/google/jsonschema-go": {"internal/config", "internal/console/api", "dev/reference"},
+	"go.yaml.in/yaml":                 {"internal/config", "internal/console/api", "internal/config/crontab"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
 	"github.com/jackc/pgx":            {"internal/store/postgres", "scheduler/replica/postgres", "dev/integration"},
 }
@@ -195,7 +195,7 @@ func thirdParty(f importer, imported string) string {
 	}
 	pkg := f.pkg()
 	switch pkg {
-	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/listing":
+	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/console/view":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/acts/sqlacts":
 		return "these take what the user has: standard library only"
@@ -263,8 +263,8 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"scheduler/engine.go", module + "/internal/redisledger"},
 		{"scheduler/engine.go", module + "/scheduler/schedtest"},
 		{"internal/redisledger/read.go", module + "/locking/redlock"},
-		{"internal/listing/reader.go", module + "/internal/redisledger"},
-		{"internal/listing/reader.go", "github.com/redis/go-redis/v9"},
+		{"internal/console/view/reader.go", module + "/internal/redisledger"},
+		{"internal/console/view/reader.go", "github.com/redis/go-redis/v9"},
 		{"jobs/execjob/exec.go", module + "/jobs/httpjob"},
 		{"internal/redlock/members/node.go", module + "/locking/redlock"},
 		{"internal/redlock/wire/lane.go", module + "/internal/redlock/members"},
@@ -282,12 +282,12 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"cmd/run.go", "github.com/knadh/koanf/v2"},
 		{"scheduler/engine.go", module + "/internal/config"},
 		{"scheduler/replica/load.go", "github.com/alicebob/miniredis/v2"},
-		{"internal/web/pages/jobs.go", module + "/scheduler/metrics"},
-		{"internal/webhook/sink.go", module + "/internal/web/gate"},
-		{"internal/web/gate/gate.go", module + "/internal/web/api"},
-		{"internal/web/api/reads.go", module + "/internal/web/pages"},
-		{"internal/web/problem/problem.go", module + "/internal/web"},
-		{"internal/web/pages/pages.go", "github.com/google/jsonschema-go/jsonschema"},
+		{"internal/console/pages/jobs.go", module + "/scheduler/metrics"},
+		{"internal/console/webhook/sink.go", module + "/internal/console/gate"},
+		{"internal/console/gate/gate.go", module + "/internal/console/api"},
+		{"internal/console/api/reads.go", module + "/internal/console/pages"},
+		{"internal/console/problem/problem.go", module + "/internal/console"},
+		{"internal/console/pages/pages.go", "github.com/google/jsonschema-go/jsonschema"},
 	} {
 		if violation(importer{file: tc.file}, tc.imported) == "" {
 			t.Errorf("%s may import %s; the rule should refuse it", tc.file, tc.imported)
@@ -300,9 +300,9 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"internal/redlock/scripts/keys.go", module + "/internal/redlock/members"},
 		{"locking/redlock/try.go", module + "/internal/redlock/scripts"},
 		{"scheduler/replica/build.go", module + "/internal/redisledger"},
-		{"internal/web/server.go", module + "/internal/web/pages"},
-		{"internal/web/pages/jobs.go", module + "/internal/web/api"},
-		{"internal/web/api/reads.go", module + "/internal/listing"},
+		{"internal/console/server.go", module + "/internal/console/pages"},
+		{"internal/console/pages/jobs.go", module + "/internal/console/api"},
+		{"internal/console/api/reads.go", module + "/internal/console/view"},
 		{"scheduler/engine.go", module + "/jobs"},
 		{"jobs/decode.go", module + "/internal/decode"},
 		{"scheduler/run.go", module + "/locking/fence"},

@@ -11,7 +11,7 @@ import (
 // optional has what a program links only on request.
 var optional = []string{
 	"github.com/prometheus", "go.opentelemetry.io", "html/template", "text/template", "github.com/alicebob/miniredis",
-	"github.com/spf13/cobra", module + "/internal/web/pages", module + "/scheduler/metrics", module + "/scheduler/traces",
+	"github.com/spf13/cobra", module + "/internal/console/pages", module + "/scheduler/metrics", module + "/scheduler/traces",
 }
 
 // maxBinary is how large the smallest program may be, in bytes.

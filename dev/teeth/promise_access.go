@@ -2,7 +2,7 @@ package main
 
 const (
 	redisacts = "internal/redisacts/"
-	web       = "internal/web/"
+	web       = "internal/console/"
 )
 
 var access = promise{

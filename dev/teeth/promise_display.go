@@ -7,20 +7,20 @@ var display = promise{
 		{"cmd: without a quorum the exit code is 1", in("cmd", "TestCampaignNoQuorum"), []edit{
 			{"cmd/exec.go", "return exitNoQuorum", "return exitFailed"},
 		}},
-		{"listing: an entry is on two pages", in("internal/listing", "TestRecentIsEverythingSorted"), []edit{
-			{"internal/listing/cursor.go", "job < c.job }", "job <= c.job }"},
+		{"listing: an entry is on two pages", in("internal/console/view", "TestRecentIsEverythingSorted"), []edit{
+			{"internal/console/view/cursor.go", "job < c.job }", "job <= c.job }"},
 		}},
 		{"metrics: every replica counts a missed tick", in("scheduler/metrics", "TestWhatEventsCount"), []edit{
 			{"scheduler/metrics/ticks.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventDecided:"},
 		}},
-		{"webhooks: missed before the ledger says so", in("internal/webhook", "TestMissedIsToldOnceTheLedgerSaysSo"), []edit{
-			{"internal/webhook/sink.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventRecorded:"},
+		{"webhooks: missed before the ledger says so", in("internal/console/webhook", "TestMissedIsToldOnceTheLedgerSaysSo"), []edit{
+			{"internal/console/webhook/sink.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventRecorded:"},
 		}},
 		{"log: what one replica did not do is a warning", in(replica, "TestWarningsOfTicksThatDidNotRun"), []edit{
 			{replica + "events.go", `Info("not run here"`, `Warn("not run here"`},
 		}},
 		{"check: two replicas with one id are not named", in(replica, "TestTwoReplicasWithOneID"), []edit{
-			{"internal/listing/unreadable.go", "range Neighbours(replicas)", "range Neighbours(nil)"},
+			{"internal/console/view/unreadable.go", "range Neighbours(replicas)", "range Neighbours(nil)"},
 		}},
 		{"pages: text of others is HTML", in(web, "TestDashboard"), []edit{
 			{web + "pages/pages.go", "\"html/template\"", "\"text/template\""},

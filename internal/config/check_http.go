@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/quorate/quorate/internal/web/gate"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 

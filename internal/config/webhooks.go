@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/quorate/quorate/internal/webhook"
+	"github.com/quorate/quorate/internal/console/webhook"
 )
 
 // A WebhookConfig is an endpoint that is told what becomes of ticks and runs.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore/acts"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/ledger"
@@ -63,7 +63,7 @@ func Configured(s store.Server, c config.Cluster) (*Cluster, error) {
 // Stores are those of a scheduler.
 func (c *Cluster) Stores() scheduler.Stores {
 	return scheduler.Stores{
-		Locker: c.Claims, Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Archive: c.Ledger, Acts: c.Acts, Forget: listing.ForgetJob(c),
+		Locker: c.Claims, Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Archive: c.Ledger, Acts: c.Acts, Forget: view.ForgetJob(c),
 	}
 }
 
@@ -81,34 +81,34 @@ func (o observing) Beat(ctx context.Context, self scheduler.Replica) ([]schedule
 }
 
 // Reader reads what is kept of jobs and replicas.
-func (c *Cluster) Reader() listing.Reader {
-	return listing.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, Remembered: c.Roster.Remembered, JobSets: c.Roster, Acts: c.Acts}
+func (c *Cluster) Reader() view.Reader {
+	return view.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, Remembered: c.Roster.Remembered, JobSets: c.Roster, Acts: c.Acts}
 }
 
 // Control asks for acts for the whole cluster.
-func (c *Cluster) Control() listing.Control {
-	return listing.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: listing.EvictFrom(c)}
+func (c *Cluster) Control() view.Control {
+	return view.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: view.EvictFrom(c)}
 }
 
-// Holders implements listing.Locks.
+// Holders implements view.Locks.
 func (c *Cluster) Holders(ctx context.Context) ([]locking.Holding, error) {
 	return c.Claims.Holders(ctx)
 }
 
-// Evict implements listing.Locks.
+// Evict implements view.Locks.
 func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (locking.Holding, error) {
 	return c.Claims.Evict(ctx, name, token, reason)
 }
 
-// ForgetLock implements listing.Locks.
+// ForgetLock implements view.Locks.
 func (c *Cluster) ForgetLock(ctx context.Context, name string) error {
 	return c.Claims.Forget(ctx, name)
 }
 
-// Locks implements listing.Nodes.
-func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {
+// Locks implements view.Nodes.
+func (c *Cluster) Locks(ctx context.Context) ([]view.Lock, error) {
 	held, err := c.Holders(ctx)
-	return listing.LockRows(held), err
+	return view.LockRows(held), err
 }
 
 // Close closes the connections.
@@ -119,6 +119,6 @@ func (c *Cluster) Close() error {
 }
 
 var (
-	_ listing.Locks = (*Cluster)(nil)
-	_ listing.Nodes = (*Cluster)(nil)
+	_ view.Locks = (*Cluster)(nil)
+	_ view.Nodes = (*Cluster)(nil)
 )

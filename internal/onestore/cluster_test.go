@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store"
@@ -35,7 +35,7 @@ func open(t *testing.T, m *storetest.Memory) *onestore.Cluster {
 }
 
 // state returns the state of the only node, and what is found about it.
-func state(t *testing.T, c *onestore.Cluster) (listing.Node, listing.Check) {
+func state(t *testing.T, c *onestore.Cluster) (view.Node, view.Check) {
 	t.Helper()
 	nodes, checks := c.Nodes(t.Context()), c.Checks(t.Context())
 	if len(nodes) != 1 || len(checks) != 1 || nodes[0].State != checks[0].State {
@@ -50,21 +50,21 @@ func TestStoreIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(storetest.Memory)
 		c := open(t, m)
-		if n, check := state(t, c); n.State != listing.NodeAbstaining || n.Why == nil || n.VouchesAt == nil || check.Verdict != "wait" || len(check.Findings) != 1 {
+		if n, check := state(t, c); n.State != view.NodeAbstaining || n.Why == nil || n.VouchesAt == nil || check.Verdict != "wait" || len(check.Findings) != 1 {
 			t.Errorf("a new store is %+v, %+v", n, check)
 		}
 		if err := claims.DeclareNew(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if n, check := state(t, c); n.State != listing.NodeReady || n.Kind != listing.KindStore || n.Since != nil || check.Verdict != "ok" {
+		if n, check := state(t, c); n.State != view.NodeReady || n.Kind != view.KindStore || n.Since != nil || check.Verdict != "ok" {
 			t.Errorf("a store that was declared new is %+v, %+v", n, check)
 		}
 		m.Restore(m.Backup())
-		if n, _ := state(t, c); n.State != listing.NodeAbstaining {
+		if n, _ := state(t, c); n.State != view.NodeAbstaining {
 			t.Errorf("after a failover it is %+v", n)
 		}
 		m.Fault = func(context.Context, storetest.Call) error { return errors.New("cut off") }
-		if n, check := state(t, c); n.State != listing.NodeDown || n.Error == nil || check.Verdict != "mend" {
+		if n, check := state(t, c); n.State != view.NodeDown || n.Error == nil || check.Verdict != "mend" {
 			t.Errorf("a silent store is %+v, %+v", n, check)
 		}
 	})
@@ -92,16 +92,16 @@ func TestLocksOfAStore(t *testing.T) {
 		if rows, err := c.Locks(t.Context()); err != nil || len(rows) != 1 || rows[0].Job != "job" || rows[0].State != "held" {
 			t.Errorf("Locks = %+v, %v", rows, err)
 		}
-		if err := listing.Forget(t.Context(), c, "job"); !errors.Is(err, locking.ErrTaken) {
+		if err := view.Forget(t.Context(), c, "job"); !errors.Is(err, locking.ErrTaken) {
 			t.Errorf("forgetting a held lock = %v", err)
 		}
 		if row, err := c.Control().Evict(t.Context(), "job", 0, "test it"); err != nil || row.Job != "job" {
 			t.Errorf("Evict = %+v, %v", row, err)
 		}
-		if _, err := c.Control().Evict(t.Context(), "nobody", 0, "test it"); !errors.Is(err, listing.ErrNotFound) {
+		if _, err := c.Control().Evict(t.Context(), "nobody", 0, "test it"); !errors.Is(err, view.ErrNotFound) {
 			t.Errorf("Evict of nothing = %v", err)
 		}
-		if err := listing.ForgetJob(c)(t.Context(), "never"); err != nil {
+		if err := view.ForgetJob(c)(t.Context(), "never"); err != nil {
 			t.Errorf("forgetting nothing = %v", err)
 		}
 	})
@@ -156,7 +156,7 @@ func TestClocksAreCompared(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, check := state(t, c)
-			at := slices.IndexFunc(check.Findings, func(f listing.Finding) bool { return f.Topic == "clock" })
+			at := slices.IndexFunc(check.Findings, func(f view.Finding) bool { return f.Topic == "clock" })
 			switch {
 			case at < 0 && want != "":
 				t.Errorf("with %v it finds %+v, want %q", by, check.Findings, want)
@@ -239,11 +239,11 @@ func TestCheckWrites(t *testing.T) {
 			return nil
 		}
 		check := c.Checks(t.Context())[0]
-		if check.State != listing.NodeRefusing || check.Verdict != "mend" || len(check.Findings) != 1 || check.Findings[0].Topic != "write" || !strings.Contains(check.Findings[0].Text, "no space") {
+		if check.State != view.NodeRefusing || check.Verdict != "mend" || len(check.Findings) != 1 || check.Findings[0].Topic != "write" || !strings.Contains(check.Findings[0].Text, "no space") {
 			t.Errorf("a full store is %+v", check)
 		}
 		m.Fault = nil
-		if check := c.Checks(t.Context())[0]; check.State != listing.NodeReady || check.Verdict != "ok" {
+		if check := c.Checks(t.Context())[0]; check.State != view.NodeReady || check.Verdict != "ok" {
 			t.Errorf("a store with space is %+v", check)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore/acts"
 	"github.com/quorate/quorate/internal/onestore/ledger"
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -38,7 +38,7 @@ func (c *Cluster) Side(namespace string) storecopy.Side {
 func (s *side) Name() string { return "namespace " + s.namespace + " on " + s.Server.Name() }
 
 // Reader implements [storecopy.Side].
-func (s *side) Reader() listing.Reader { return s.Cluster.Reader() }
+func (s *side) Reader() view.Reader { return s.Cluster.Reader() }
 
 // Memory implements [storecopy.Side].
 func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
@@ -89,34 +89,34 @@ func (c *Cluster) DeclareRestored(ctx context.Context) error {
 	return claims.DeclareRestored(ctx, c.heard, c.Grace)
 }
 
-// NodeKind implements listing.Nodes.
-func (c *Cluster) NodeKind() string { return listing.KindStore }
+// NodeKind implements view.Nodes.
+func (c *Cluster) NodeKind() string { return view.KindStore }
 
-// Nodes implements listing.Nodes: the only row is the store.
-func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
+// Nodes implements view.Nodes: the only row is the store.
+func (c *Cluster) Nodes(ctx context.Context) []view.Node {
 	name := c.Server.Name()
-	row := listing.Node{Node: name, Kind: listing.KindStore, URL: name, Members: []string{name}, Warnings: []string{}}
+	row := view.Node{Node: name, Kind: view.KindStore, URL: name, Members: []string{name}, Warnings: []string{}}
 	look, err := c.Look(ctx)
 	if err != nil {
-		row.State, row.Error = failed(err), listing.Optional(err.Error())
-		return []listing.Node{row}
+		row.State, row.Error = failed(err), view.Optional(err.Error())
+		return []view.Node{row}
 	}
 	row.State = stateOf(look)
-	row.Since = listing.Stamp(look.Since)
-	if row.State != listing.NodeReady {
-		row.VouchesAt = listing.Stamp(look.VouchesAt)
-		row.Why = listing.Optional(why)
+	row.Since = view.Stamp(look.Since)
+	if row.State != view.NodeReady {
+		row.VouchesAt = view.Stamp(look.VouchesAt)
+		row.Why = view.Optional(why)
 	}
 	row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
-	return []listing.Node{row}
+	return []view.Node{row}
 }
 
 // why is why a store abstains.
 const why = "it is new, or another server has taken over, and may not remember every claim"
 
-// Checks implements listing.Nodes.
-func (c *Cluster) Checks(ctx context.Context) []listing.Check {
-	row := checked{Node: listing.Optional(c.Server.Name()), Kind: listing.KindStore, Verdict: "ok", Findings: []listing.Finding{}}
+// Checks implements view.Nodes.
+func (c *Cluster) Checks(ctx context.Context) []view.Check {
+	row := checked{Node: view.Optional(c.Server.Name()), Kind: view.KindStore, Verdict: "ok", Findings: []view.Finding{}}
 	look, err := c.Look(ctx)
 	if err == nil {
 		row.State = stateOf(look)
@@ -124,44 +124,44 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 		row.wait(look.VouchesAt)
 		var found store.Checkup
 		found, err = c.heard.Check(ctx)
-		row.Version = listing.Optional(found.Version)
+		row.Version = view.Optional(found.Version)
 		for _, f := range append(found.Findings, clock(look)...) {
 			row.add(f)
 		}
 		row.Findings = append(row.Findings, c.Reader().Notes(ctx, c.Unreadable)...)
 		if err := c.Probe(ctx, look); err != nil {
-			row.State = listing.NodeRefusing
+			row.State = view.NodeRefusing
 			row.add(store.Finding{Topic: "write", Mend: true, Text: err.Error()})
 		}
 	}
 	if err == nil {
 		var service string
 		service, err = c.Service(ctx, "", false)
-		row.Findings = append(row.Findings, listing.ServiceFinding(service)...)
+		row.Findings = append(row.Findings, view.ServiceFinding(service)...)
 	}
 	if err != nil {
 		row.State = failed(err)
 		row.add(store.Finding{Topic: "reach", Mend: true, Text: err.Error()})
 	}
-	return []listing.Check{listing.Check(row)}
+	return []view.Check{view.Check(row)}
 }
 
 // checked is a row of Checks while it is made.
-type checked listing.Check
+type checked view.Check
 
 func (c *checked) add(f store.Finding) {
 	level := "note"
 	if f.Mend {
 		level, c.Verdict = "mend", "mend"
 	}
-	c.Findings = append(c.Findings, listing.Finding{Topic: f.Topic, Level: level, Text: f.Text})
+	c.Findings = append(c.Findings, view.Finding{Topic: f.Topic, Level: level, Text: f.Text})
 }
 
 // wait adds that the store abstains until then.
 func (c *checked) wait(until time.Time) {
 	if !until.IsZero() {
 		c.Verdict = "wait"
-		c.Findings = append(c.Findings, listing.Finding{Topic: "state", Level: "wait", Text: "no tick starts before " + *listing.Stamp(until.Truncate(time.Second)) + ": " + why})
+		c.Findings = append(c.Findings, view.Finding{Topic: "state", Level: "wait", Text: "no tick starts before " + *view.Stamp(until.Truncate(time.Second)) + ": " + why})
 	}
 }
 
@@ -185,16 +185,16 @@ func clock(l Look) []store.Finding {
 // failed is the state of a store whose look failed.
 func failed(err error) string {
 	if errors.Is(err, store.ErrUnavailable) {
-		return listing.NodeDown
+		return view.NodeDown
 	}
-	return listing.NodeRefusing // it is not set up, for example
+	return view.NodeRefusing // it is not set up, for example
 }
 
 func stateOf(l Look) string {
 	if l.VouchesAt.IsZero() {
-		return listing.NodeReady
+		return view.NodeReady
 	}
-	return listing.NodeAbstaining
+	return view.NodeAbstaining
 }
 
 func millis(d time.Duration) *float64 {

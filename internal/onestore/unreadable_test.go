@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -101,7 +101,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 		if err != nil || len(runs) != 1 || runs[0].Token != 7 || runs[0].Outcome != ledger.Unreadable {
 			t.Errorf("runs of the job: %+v, %v", runs, err)
 		}
-		page, err := c.Reader().Recent(ctx, listing.RecentQuery{Limit: 20, Ticks: true})
+		page, err := c.Reader().Recent(ctx, view.RecentQuery{Limit: 20, Ticks: true})
 		if err != nil || len(page.Entries) < 3 {
 			t.Errorf("recent ticks: %+v, %v", page, err)
 		}

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/web"
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -35,11 +35,11 @@ func TestReleaseRefusesReasons(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	for _, reason := range []string{"", "x", " \t ", strings.Repeat("x", 501), strings.Repeat("é", 300)} {
 		_, err := c.Control().Evict(t.Context(), "job", 0, reason)
-		if _, ok := errors.AsType[*listing.InvalidError](err); !ok {
+		if _, ok := errors.AsType[*view.InvalidError](err); !ok {
 			t.Errorf("a reason of %d bytes: %v", len(reason), err)
 		}
 	}
-	server, err := web.New(web.Config{Control: c.Control(), Nodes: c})
+	server, err := console.New(console.Config{Control: c.Control(), Nodes: c})
 	if err != nil {
 		t.Fatal(err)
 	}

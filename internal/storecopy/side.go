@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -15,7 +15,7 @@ import (
 type Side interface {
 	// Name tells people which store it is.
 	Name() string
-	Reader() listing.Reader
+	Reader() view.Reader
 	Holders(context.Context) ([]locking.Holding, error)
 	// Memory fails if a copy to the store has not finished.
 	Memory(context.Context) (Memory, error)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -13,9 +13,9 @@ import (
 type backend interface {
 	// Stores are those of the scheduler.
 	Stores() scheduler.Stores
-	Control() listing.Control
-	listing.Nodes
-	listing.Owned
+	Control() view.Control
+	view.Nodes
+	view.Owned
 	ClockOffset() (time.Duration, bool)
 
 	// join waits until the store answers, refuses, or ctx ends, which is no error.

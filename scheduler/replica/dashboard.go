@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -29,8 +29,8 @@ func (r *Replica) openDashboard(cfg *config.Config, options Config) error {
 }
 
 // Shown is what a dashboard shows: see package scheduler/replica/dashboard.
-func (r *Replica) Shown() listing.Host {
-	shown := listing.Host{ID: r.id, Version: r.version, NotReady: r.notReady, Settings: r.shownSettings, Logger: r.log}
+func (r *Replica) Shown() view.Host {
+	shown := view.Host{ID: r.id, Version: r.version, NotReady: r.notReady, Settings: r.shownSettings, Logger: r.log}
 	if r.backend == nil {
 		return shown // while it is made
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -76,7 +76,7 @@ func (e events) observe(ev scheduler.Event) {
 	case scheduler.EventClockJumped:
 		e.log.Warn("the clock jumped: this machine was suspended, or somebody set its clock", "by", ev.By)
 	case scheduler.EventTwin:
-		e.log.Warn(listing.TwinsText, "other", ev.Other)
+		e.log.Warn(view.TwinsText, "other", ev.Other)
 	case scheduler.EventStranger:
 		e.stranger(ev)
 	case scheduler.EventDraining:

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -19,7 +19,7 @@ func (e events) updated(d scheduler.Diff) {
 	e.each("job added", d.Added, nil)
 	e.each("job changed", d.Changed, func(job string) []any {
 		var names []string
-		for _, s := range listing.SettingChanges(d.Settings(job)) {
+		for _, s := range view.SettingChanges(d.Settings(job)) {
 			names = append(names, s.Key)
 		}
 		return []any{"settings", names}
@@ -46,7 +46,7 @@ func (e events) stranger(ev scheduler.Event) {
 		where.Warn("another live replica serves another set of jobs, and no roll-out explains it; whether they have the same names is not known", "error", oneLine(ev.Err))
 		return
 	}
-	where.Warn(listing.StrangersText, "jobs", len(ev.Jobs), "first", ev.Jobs[:min(len(ev.Jobs), manyJobs)])
+	where.Warn(view.StrangersText, "jobs", len(ev.Jobs), "first", ev.Jobs[:min(len(ev.Jobs), manyJobs)])
 }
 
 func (e events) each(what string, names []string, more func(job string) []any) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/console/webhook"
 	"github.com/quorate/quorate/internal/testkit/logtest"
-	"github.com/quorate/quorate/internal/webhook"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -63,7 +63,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		defer set.Close()
 		set.Learn(t.Context())
 		store := redisledger.New(set)
-		list, err := listing.Reader{Ledger: store, Roster: store}.Ticks(t.Context(), "j", ledger.Query{Limit: 100})
+		list, err := view.Reader{Ledger: store, Roster: store}.Ticks(t.Context(), "j", ledger.Query{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
@@ -139,7 +139,7 @@ func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (
 // Stores implements backend.
 func (n *nodes) Stores() scheduler.Stores {
 	return scheduler.Stores{
-		Locker: n.locker, Ledger: n.Ledger, Roster: n.Ledger, JobSets: n.Ledger, Archive: n.Ledger, Acts: n.Acts, Forget: listing.ForgetJob(n),
+		Locker: n.locker, Ledger: n.Ledger, Roster: n.Ledger, JobSets: n.Ledger, Archive: n.Ledger, Acts: n.Acts, Forget: view.ForgetJob(n),
 	}
 }
 

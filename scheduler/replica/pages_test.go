@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redlock/records"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -145,10 +145,10 @@ func median(list []time.Duration) float64 {
 // A crowd is a cluster of five nodes with many jobs, and a server of its pages.
 type crowd struct {
 	*redisstore.Cluster
-	web     *web.Server
+	web     *console.Server
 	servers []*redistest.Server
 	traffic traffic
-	kept    *listing.DirectoryCache
+	kept    *view.DirectoryCache
 }
 
 // A pageUse is what one visit has used.
@@ -180,7 +180,7 @@ func (c *crowd) visit(t *testing.T, path string) pageUse {
 // skipped, and the runs of some jobs failed.
 func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	t.Helper()
-	c := &crowd{servers: redistest.StartN(t, 5), kept: &listing.DirectoryCache{For: 2 * time.Second}}
+	c := &crowd{servers: redistest.StartN(t, 5), kept: &view.DirectoryCache{For: 2 * time.Second}}
 	nodes, err := config.ReadCluster(config.Source{Environ: []string{}, Path: write(t, fmt.Sprintf("redis: {nodes: [%s], node_timeout: 2s}\n", strings.Join(redistest.URLs(c.servers), ", ")))})
 	if err != nil {
 		t.Fatal(err)
@@ -209,9 +209,9 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	}
 	control := c.Control()
 	control.Cache = c.kept
-	c.web, err = web.New(web.Config{
+	c.web, err = console.New(console.Config{
 		Control: control, Nodes: c, Settings: func() any { return "none" },
-		Options: web.Options{Anonymous: identity.AnonymousAll, Timeout: time.Minute},
+		Options: console.Options{Anonymous: identity.AnonymousAll, Timeout: time.Minute},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/jobs"
@@ -30,7 +30,7 @@ type Store interface {
 // Metrics counts what the replica does: new(metrics.Metrics) of package
 // scheduler/metrics, which is a prometheus.Collector, too.
 type Metrics interface {
-	Begin(r listing.Host, maxJobs int, nodes func() *members.Set)
+	Begin(r view.Host, maxJobs int, nodes func() *members.Set)
 	Observe(e scheduler.Event)
 	NodesObserver() members.Observer
 	UsersFailed(failed bool)
@@ -47,7 +47,7 @@ type Traces interface {
 // Dashboard serves the API and the pages on http.listen: new(dashboard.Server) of
 // package scheduler/replica/dashboard.
 type Dashboard interface {
-	Begin(r listing.Host, cfg *config.Config, listener net.Listener) error
+	Begin(r view.Host, cfg *config.Config, listener net.Listener) error
 	Observe(e scheduler.Event)
 	Start(ctx context.Context) error
 	Stop() error

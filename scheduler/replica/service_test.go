@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -78,7 +78,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 				found := false
 				for _, row := range reader.backend.Checks(t.Context()) {
 					for _, f := range row.Findings {
-						found = found || f == listing.ServiceFinding("billing")[0]
+						found = found || f == view.ServiceFinding("billing")[0]
 					}
 				}
 				if !found {
@@ -109,7 +109,7 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 			}
 			return r, start(t.Context(), r)
 		}
-		const warning = listing.TwinsText
+		const warning = view.TwinsText
 		first, stopFirst := serve(&logs[0])
 		time.Sleep(10 * time.Second)
 		_, stopSecond := serve(&logs[1])
@@ -170,7 +170,7 @@ func TestTwoServicesInOneNamespace(t *testing.T) {
 			defer start(t.Context(), r)()
 			one = r
 		}
-		const warning = listing.StrangersText
+		const warning = view.StrangersText
 		time.Sleep(time.Minute)
 		for i := range logs {
 			if strings.Contains(logs[i].String(), warning) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/store"
@@ -106,10 +106,10 @@ func (s *single) notReady() string {
 }
 
 // Nodes implements backend. A look does not show whether the store takes writes.
-func (s *single) Nodes(ctx context.Context) []listing.Node {
+func (s *single) Nodes(ctx context.Context) []view.Node {
 	rows := s.Cluster.Nodes(ctx)
-	if last := s.last.Load(); last.err != nil && rows[0].State == listing.NodeReady {
-		rows[0].State, rows[0].Error = listing.NodeRefusing, listing.Optional(last.err.Error())
+	if last := s.last.Load(); last.err != nil && rows[0].State == view.NodeReady {
+		rows[0].State, rows[0].Error = view.NodeRefusing, view.Optional(last.err.Error())
 	}
 	return rows
 }

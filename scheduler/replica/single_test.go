@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
@@ -296,7 +296,7 @@ func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
 			if why := r.notReady(); len(why) != 1 || !strings.Contains(why[0], "it answers, but takes no writes") || !strings.Contains(why[0], "no space") || strings.Contains(why[0], "does not answer") {
 				t.Errorf("on a full store it is not ready for %q", why)
 			}
-			if row := r.backend.Nodes(t.Context())[0]; row.State != listing.NodeRefusing || !strings.Contains(listing.Text(row.Error), "no space") {
+			if row := r.backend.Nodes(t.Context())[0]; row.State != view.NodeRefusing || !strings.Contains(view.Text(row.Error), "no space") {
 				t.Errorf("a full store is listed as %s", row.State)
 			}
 			full.Store(false)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/webhook"
+	"github.com/quorate/quorate/internal/console/webhook"
 	"github.com/quorate/quorate/scheduler"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -51,8 +51,8 @@ func TestReadyMeansThatNodesTakeWrites(t *testing.T) {
 		says(r, new)
 		memory("1")
 		says(r, full)
-		if row := r.backend.Nodes(t.Context())[0]; row.State != listing.NodeRefusing || !strings.Contains(listing.Text(row.Error), "takes no writes") {
-			t.Errorf("the first of %d nodes is %s: %s", n, row.State, listing.Text(row.Error))
+		if row := r.backend.Nodes(t.Context())[0]; row.State != view.NodeRefusing || !strings.Contains(view.Text(row.Error), "takes no writes") {
+			t.Errorf("the first of %d nodes is %s: %s", n, row.State, view.Text(row.Error))
 		}
 		late := run()
 		says(late, full)

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // A Checkup is the verdict on the store.
 type Checkup struct {
-	Rows   []listing.Check
+	Rows   []view.Check
 	Advice string // whether the next node may be restarted
 	Silent error  // locking.ErrNoQuorum unless a quorum answers
 	Unwell bool
@@ -25,11 +25,11 @@ func Judge(nodes int, c members.Checkup) Checkup {
 }
 
 // judgeRows computes the checkup from its rows.
-func judgeRows(rows []listing.Check) Checkup {
-	unwell := slices.ContainsFunc(rows, func(r listing.Check) bool { return r.Verdict != "ok" })
-	if len(rows) > 0 && rows[0].Kind == listing.KindStore {
-		one := []listing.Node{{Kind: listing.KindStore, State: rows[0].State}}
-		return Checkup{Rows: rows, Silent: listing.Quorate(one), Unwell: unwell}
+func judgeRows(rows []view.Check) Checkup {
+	unwell := slices.ContainsFunc(rows, func(r view.Check) bool { return r.Verdict != "ok" })
+	if len(rows) > 0 && rows[0].Kind == view.KindStore {
+		one := []view.Node{{Kind: view.KindStore, State: rows[0].State}}
+		return Checkup{Rows: rows, Silent: view.Quorate(one), Unwell: unwell}
 	}
 	c := Checkup{Rows: rows, Unwell: unwell, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
 	nodes, answered := 0, 0
@@ -38,7 +38,7 @@ func judgeRows(rows []listing.Check) Checkup {
 			continue
 		}
 		nodes++
-		if listing.Answers(r.State) {
+		if view.Answers(r.State) {
 			answered++
 		}
 		if r.MayRestart {
@@ -48,7 +48,7 @@ func judgeRows(rows []listing.Check) Checkup {
 	if nodes == 1 {
 		c.Advice = advice(members.Checkup{}, 1)
 	}
-	c.Silent = listing.QuorumOf(answered, nodes)
+	c.Silent = view.QuorumOf(answered, nodes)
 	return c
 }
 
@@ -58,7 +58,7 @@ func advice(c members.Checkup, size int) string {
 	case c.Next != "":
 		return c.Next + " may be restarted now: a quorum votes without it. Then wait until every node is well"
 	case !c.NextAt.IsZero():
-		return "not before " + *listing.Stamp(c.NextAt.Truncate(time.Second)) + ": until then too few nodes would vote"
+		return "not before " + *view.Stamp(c.NextAt.Truncate(time.Second)) + ": until then too few nodes would vote"
 	case size == 1:
 		return "there is only one node: ticks are missed while it restarts, and for one restart_grace after"
 	}

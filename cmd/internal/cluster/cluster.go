@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -34,26 +34,26 @@ type Cluster interface {
 // Listings have the current state.
 type Listings interface {
 	// Jobs lists jobs; warning says what is unknown about them.
-	Jobs(context.Context) (rows []listing.Job, warning string, err error)
-	Replicas(context.Context) ([]listing.Replica, error)
-	Locks(context.Context) ([]listing.Lock, error)
-	Pauses(context.Context) ([]listing.Act, error)
-	Nodes(context.Context) ([]listing.Node, error)
+	Jobs(context.Context) (rows []view.Job, warning string, err error)
+	Replicas(context.Context) ([]view.Replica, error)
+	Locks(context.Context) ([]view.Lock, error)
+	Pauses(context.Context) ([]view.Act, error)
+	Nodes(context.Context) ([]view.Node, error)
 	Check(context.Context) (Checkup, error)
 }
 
 // History has past and next ticks. The job is a parameter, not part of the query.
 type History interface {
 	// Ticks lists the ticks of a job, or of all for "".
-	Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error)
+	Ticks(ctx context.Context, job string, q ledger.Query) ([]view.Tick, error)
 	// Runs lists the runs of a job, or of all for "". With each, the limit applies to
 	// each job, if the cluster can do that.
-	Runs(ctx context.Context, job string, q ledger.Query, each bool) ([]listing.Run, error)
+	Runs(ctx context.Context, job string, q ledger.Query, each bool) ([]view.Run, error)
 	// Latest lists the latest ticks of all jobs; more: there are earlier ones.
-	Latest(ctx context.Context, since time.Time, limit int) (rows []listing.Tick, more bool, err error)
-	Next(ctx context.Context, limit int) ([]listing.Next, error)
-	Log(ctx context.Context, job, run string, attempt int) (listing.Log, error)
-	Audit(context.Context, listing.AuditQuery) ([]listing.Act, error)
+	Latest(ctx context.Context, since time.Time, limit int) (rows []view.Tick, more bool, err error)
+	Next(ctx context.Context, limit int) ([]view.Next, error)
+	Log(ctx context.Context, job, run string, attempt int) (view.Log, error)
+	Audit(context.Context, view.AuditQuery) ([]view.Act, error)
 }
 
 // Acts change the cluster. A warning says why an act may be a mistake, or what part of it
@@ -61,12 +61,12 @@ type History interface {
 type Acts interface {
 	Trigger(context.Context, acts.Act) (Request, error)
 	// PauseOrResume pauses or resumes; an id selects the pause to end.
-	PauseOrResume(ctx context.Context, act acts.Act, id string) (done listing.Act, warning string, err error)
+	PauseOrResume(ctx context.Context, act acts.Act, id string) (done view.Act, warning string, err error)
 	Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancelled, error)
 	// Backfill requests a backfill and returns its ticks; dry only returns them.
 	Backfill(ctx context.Context, act acts.Act, dry bool) ([]time.Time, error)
 	// Release takes a lock from its holder. Token 0 stands for the only holder.
-	Release(ctx context.Context, act acts.Act, token uint64) (taken listing.Lock, warning string, err error)
+	Release(ctx context.Context, act acts.Act, token uint64) (taken view.Lock, warning string, err error)
 }
 
 // About is the cluster's name, and what to do if the store does not answer.
@@ -76,8 +76,8 @@ const remedy = "Start what is down; quorate store check says what is wrong."
 
 // Cancelled is the result of a cancel.
 type Cancelled struct {
-	Runs      []listing.Run // that were asked to stop
-	Withdrawn []listing.Act // triggers and backfills
+	Runs      []view.Run // that were asked to stop
+	Withdrawn []view.Act // triggers and backfills
 }
 
 // A Request is a triggered run.
@@ -86,14 +86,14 @@ type Request struct {
 
 	// ended returns the run once it has ended, with an error unless it succeeded; else
 	// nil.
-	ended func(context.Context) (*listing.Run, error)
+	ended func(context.Context) (*view.Run, error)
 }
 
 // waitEvery is the polling interval of Wait.
 const waitEvery = 500 * time.Millisecond
 
 // Wait returns the run once it has ended, with an error unless it succeeded.
-func (r Request) Wait(ctx context.Context) (*listing.Run, error) {
+func (r Request) Wait(ctx context.Context) (*view.Run, error) {
 	tick := time.NewTicker(waitEvery)
 	defer tick.Stop()
 	for {
@@ -109,7 +109,7 @@ func (r Request) Wait(ctx context.Context) (*listing.Run, error) {
 }
 
 // asEnded returns an ended run, with an error that names it unless it succeeded.
-func asEnded(row listing.Run, name string) (*listing.Run, error) {
+func asEnded(row view.Run, name string) (*view.Run, error) {
 	if row.Outcome != ledger.Succeeded {
 		return &row, fmt.Errorf("run %s ended as %s", name, row.Outcome)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -98,7 +98,7 @@ func refused(status int, reply []byte) error {
 	case "invalid":
 		return failure.Usage(errors.New(problem.Detail))
 	case "not_found":
-		return serverError{problem.Detail, listing.ErrNotFound}
+		return serverError{problem.Detail, view.ErrNotFound}
 	case "no_quorum":
 		return serverError{problem.Detail, locking.ErrNoQuorum}
 	case "unauthorized":
@@ -130,17 +130,17 @@ func (s *server) Trigger(ctx context.Context, act acts.Act) (Request, error) {
 	if len(act.Params) > 0 {
 		body["params"] = act.Params
 	}
-	var done listing.Act
+	var done view.Act
 	err := s.act(ctx, jobPath(act.Job)+"/trigger", act, body, &done)
-	run := listing.Text(done.Run)
-	return Request{Run: run, ended: func(ctx context.Context) (*listing.Run, error) { return s.ended(ctx, run) }}, err
+	run := view.Text(done.Run)
+	return Request{Run: run, ended: func(ctx context.Context) (*view.Run, error) { return s.ended(ctx, run) }}, err
 }
 
 // ended returns the result of a run, nil while it is unknown.
-func (s *server) ended(ctx context.Context, run string) (*listing.Run, error) {
-	list, err := rows[listing.Tick](ctx, s, "/runs/"+url.PathEscape(run), nil, 1)
+func (s *server) ended(ctx context.Context, run string) (*view.Run, error) {
+	list, err := rows[view.Tick](ctx, s, "/runs/"+url.PathEscape(run), nil, 1)
 	switch {
-	case errors.Is(err, listing.ErrNotFound), errors.Is(err, locking.ErrNoQuorum):
+	case errors.Is(err, view.ErrNotFound), errors.Is(err, locking.ErrNoQuorum):
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -152,7 +152,7 @@ func (s *server) ended(ctx context.Context, run string) (*listing.Run, error) {
 	return asEnded(list[0].Run, "of "+list[0].Job)
 }
 
-func (s *server) PauseOrResume(ctx context.Context, act acts.Act, id string) (listing.Act, string, error) {
+func (s *server) PauseOrResume(ctx context.Context, act acts.Act, id string) (view.Act, string, error) {
 	path, body := "/"+string(act.Kind), map[string]any{}
 	switch {
 	case id != "":
@@ -165,11 +165,11 @@ func (s *server) PauseOrResume(ctx context.Context, act acts.Act, id string) (li
 		body["all"] = true
 	}
 	var done struct {
-		Act   listing.Act
+		Act   view.Act
 		Doubt *string
 	}
 	err := s.act(ctx, path, act, body, &done)
-	return done.Act, listing.Text(done.Doubt), err
+	return done.Act, view.Text(done.Doubt), err
 }
 
 func (s *server) Cancel(ctx context.Context, act acts.Act, waiting bool) (done Cancelled, err error) {
@@ -191,10 +191,10 @@ func (s *server) Backfill(ctx context.Context, act acts.Act, dry bool) ([]time.T
 	}
 	var done struct{ Ticks []string }
 	err := s.act(ctx, jobPath(act.Job)+"/backfill", act, body, &done)
-	return asRows(done.Ticks, func(at string) time.Time { return listing.Time(&at) }), err
+	return asRows(done.Ticks, func(at string) time.Time { return view.Time(&at) }), err
 }
 
-func (s *server) Release(ctx context.Context, act acts.Act, token uint64) (taken listing.Lock, warning string, err error) {
+func (s *server) Release(ctx context.Context, act acts.Act, token uint64) (taken view.Lock, warning string, err error) {
 	body := map[string]any{"confirm": act.Job}
 	if token != 0 {
 		body["token"] = token

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -17,61 +17,61 @@ func (s *server) About() About {
 	return About{s.host, remedy}
 }
 
-func (s *server) Jobs(ctx context.Context) (list []listing.Job, warning string, err error) {
-	list, err = rows[listing.Job](ctx, s, "/jobs", nil, 0)
+func (s *server) Jobs(ctx context.Context) (list []view.Job, warning string, err error) {
+	list, err = rows[view.Job](ctx, s, "/jobs", nil, 0)
 	return list, "", err
 }
 
-func (s *server) Replicas(ctx context.Context) ([]listing.Replica, error) {
-	return rows[listing.Replica](ctx, s, "/replicas", nil, 0)
+func (s *server) Replicas(ctx context.Context) ([]view.Replica, error) {
+	return rows[view.Replica](ctx, s, "/replicas", nil, 0)
 }
 
-func (s *server) Locks(ctx context.Context) ([]listing.Lock, error) {
-	return rows[listing.Lock](ctx, s, "/locks", nil, 0)
+func (s *server) Locks(ctx context.Context) ([]view.Lock, error) {
+	return rows[view.Lock](ctx, s, "/locks", nil, 0)
 }
 
-func (s *server) Pauses(ctx context.Context) ([]listing.Act, error) {
-	return rows[listing.Act](ctx, s, "/pauses", nil, 0)
+func (s *server) Pauses(ctx context.Context) ([]view.Act, error) {
+	return rows[view.Act](ctx, s, "/pauses", nil, 0)
 }
 
-func (s *server) Nodes(ctx context.Context) ([]listing.Node, error) {
-	return rows[listing.Node](ctx, s, "/nodes", nil, 0)
+func (s *server) Nodes(ctx context.Context) ([]view.Node, error) {
+	return rows[view.Node](ctx, s, "/nodes", nil, 0)
 }
 
 func (s *server) Check(ctx context.Context) (Checkup, error) {
-	all, err := rows[listing.Check](ctx, s, "/nodes/check", nil, 0)
+	all, err := rows[view.Check](ctx, s, "/nodes/check", nil, 0)
 	return judgeRows(all), err
 }
 
-func (s *server) Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error) {
+func (s *server) Ticks(ctx context.Context, job string, q ledger.Query) ([]view.Tick, error) {
 	path := "/ticks"
 	if job != "" {
 		path = jobPath(job) + path
 	}
-	return rows[listing.Tick](ctx, s, path, selecting(q), q.Limit)
+	return rows[view.Tick](ctx, s, path, selecting(q), q.Limit)
 }
 
-func (s *server) Runs(ctx context.Context, job string, q ledger.Query, _ bool) ([]listing.Run, error) {
+func (s *server) Runs(ctx context.Context, job string, q ledger.Query, _ bool) ([]view.Run, error) {
 	path := "/runs"
 	if job != "" {
 		path = jobPath(job) + path
 	}
-	return rows[listing.Run](ctx, s, path, selecting(q), q.Limit)
+	return rows[view.Run](ctx, s, path, selecting(q), q.Limit)
 }
 
-func (s *server) Latest(ctx context.Context, since time.Time, limit int) (list []listing.Tick, more bool, err error) {
-	p, err := one[listing.Tick](ctx, s, "/ticks", selecting(ledger.Query{Limit: limit, Since: since}))
+func (s *server) Latest(ctx context.Context, since time.Time, limit int) (list []view.Tick, more bool, err error) {
+	p, err := one[view.Tick](ctx, s, "/ticks", selecting(ledger.Query{Limit: limit, Since: since}))
 	if err != nil {
 		return nil, false, err
 	}
 	return p.Items, p.Next != nil, nil
 }
 
-func (s *server) Next(ctx context.Context, limit int) ([]listing.Next, error) {
-	return rows[listing.Next](ctx, s, "/next", limited(limit), limit)
+func (s *server) Next(ctx context.Context, limit int) ([]view.Next, error) {
+	return rows[view.Next](ctx, s, "/next", limited(limit), limit)
 }
 
-func (s *server) Log(ctx context.Context, _, run string, attempt int) (row listing.Log, err error) {
+func (s *server) Log(ctx context.Context, _, run string, attempt int) (row view.Log, err error) {
 	if !strings.Contains(run, "@") {
 		return row, failure.Usagef("with --server give the run's ID, as in quorate runs -o json")
 	}
@@ -80,8 +80,8 @@ func (s *server) Log(ctx context.Context, _, run string, attempt int) (row listi
 	return row, err
 }
 
-func (s *server) Audit(ctx context.Context, q listing.AuditQuery) ([]listing.Act, error) {
-	list, err := rows[listing.Act](ctx, s, "/audit", auditing(q), q.Limit)
+func (s *server) Audit(ctx context.Context, q view.AuditQuery) ([]view.Act, error) {
+	list, err := rows[view.Act](ctx, s, "/audit", auditing(q), q.Limit)
 	return list[:min(len(list), q.Limit)], err
 }
 
@@ -148,7 +148,7 @@ func selecting(q ledger.Query) url.Values {
 }
 
 // auditing converts a query to parameters.
-func auditing(q listing.AuditQuery) url.Values {
+func auditing(q view.AuditQuery) url.Values {
 	query := limited(q.Limit)
 	for name, text := range map[string]string{"by": q.By, "job": q.Job} {
 		if text != "" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redlock/members"
@@ -23,8 +23,8 @@ import (
 
 // A Store is a Cluster that reads the store itself.
 type Store struct {
-	listing.Control
-	listing.Owned
+	view.Control
+	view.Owned
 
 	kept      kept
 	namespace string
@@ -35,10 +35,10 @@ type Store struct {
 
 // kept is what is kept on nodes or on one store.
 type kept interface {
-	Control() listing.Control
-	listing.Locks
-	listing.Nodes
-	listing.Owned
+	Control() view.Control
+	view.Locks
+	view.Nodes
+	view.Owned
 	Side(namespace string) storecopy.Side
 	Close() error
 }
@@ -150,7 +150,7 @@ func (s *Store) About() About {
 }
 
 // Jobs implements Listings.
-func (s *Store) Jobs(ctx context.Context) (rows []listing.Job, warning string, err error) {
+func (s *Store) Jobs(ctx context.Context) (rows []view.Job, warning string, err error) {
 	rows, err = s.Control.Jobs(ctx)
 	if err != nil {
 		return nil, "", err
@@ -163,16 +163,16 @@ func (s *Store) Jobs(ctx context.Context) (rows []listing.Job, warning string, e
 }
 
 // Locks implements Listings.
-func (s *Store) Locks(ctx context.Context) ([]listing.Lock, error) {
+func (s *Store) Locks(ctx context.Context) ([]view.Lock, error) {
 	rows, err := s.kept.Locks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return append([]listing.Lock{}, rows...), nil
+	return append([]view.Lock{}, rows...), nil
 }
 
 // Nodes implements Listings.
-func (s *Store) Nodes(ctx context.Context) ([]listing.Node, error) {
+func (s *Store) Nodes(ctx context.Context) ([]view.Node, error) {
 	if s.learned && s.nodes != nil {
 		s.nodes.Set.Learn(ctx) // the list may have changed since
 	}
@@ -191,7 +191,7 @@ func (s *Store) Check(ctx context.Context) (Checkup, error) {
 }
 
 // Ticks implements History, with computed ticks.
-func (s *Store) Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error) {
+func (s *Store) Ticks(ctx context.Context, job string, q ledger.Query) ([]view.Tick, error) {
 	read := s.TicksOfEach
 	if job != "" {
 		read = func(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) { return s.Control.Ticks(ctx, job, q) }
@@ -200,11 +200,11 @@ func (s *Store) Ticks(ctx context.Context, job string, q ledger.Query) ([]listin
 	if err != nil {
 		return nil, err
 	}
-	return asRows(entries, listing.NewTick), nil
+	return asRows(entries, view.NewTick), nil
 }
 
 // Runs implements History.
-func (s *Store) Runs(ctx context.Context, job string, q ledger.Query, each bool) ([]listing.Run, error) {
+func (s *Store) Runs(ctx context.Context, job string, q ledger.Query, each bool) ([]view.Run, error) {
 	var entries []ledger.Entry
 	var err error
 	switch {
@@ -215,32 +215,32 @@ func (s *Store) Runs(ctx context.Context, job string, q ledger.Query, each bool)
 	case each || q.Filters() || !q.Before.IsZero():
 		entries, err = s.RunsOfEach(ctx, q)
 	default:
-		var page listing.Page
-		page, err = s.Recent(ctx, listing.RecentQuery{Limit: q.Limit, Since: q.Since})
+		var page view.Page
+		page, err = s.Recent(ctx, view.RecentQuery{Limit: q.Limit, Since: q.Since})
 		entries = page.Entries
 	}
 	if err != nil {
 		return nil, err
 	}
-	return asRows(entries, listing.NewRun), nil
+	return asRows(entries, view.NewRun), nil
 }
 
 // Latest implements History.
-func (s *Store) Latest(ctx context.Context, since time.Time, limit int) (rows []listing.Tick, more bool, err error) {
-	page, err := s.Recent(ctx, listing.RecentQuery{Limit: limit, Ticks: true, Since: since})
+func (s *Store) Latest(ctx context.Context, since time.Time, limit int) (rows []view.Tick, more bool, err error) {
+	page, err := s.Recent(ctx, view.RecentQuery{Limit: limit, Ticks: true, Since: since})
 	if err != nil {
 		return nil, false, err
 	}
-	return asRows(page.Entries, listing.NewTick), !page.Next.IsZero(), nil
+	return asRows(page.Entries, view.NewTick), !page.Next.IsZero(), nil
 }
 
 // Next implements History.
-func (s *Store) Next(ctx context.Context, limit int) ([]listing.Next, error) {
+func (s *Store) Next(ctx context.Context, limit int) ([]view.Next, error) {
 	return s.Control.Next(ctx, "", time.Now(), limit)
 }
 
 // Audit implements History.
-func (s *Store) Audit(ctx context.Context, q listing.AuditQuery) ([]listing.Act, error) {
+func (s *Store) Audit(ctx context.Context, q view.AuditQuery) ([]view.Act, error) {
 	rows, _, err := s.AuditPage(ctx, q)
 	return rows, err
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -18,7 +18,7 @@ import (
 // asked marks an invalid act as bad usage.
 func asked(err error) error {
 	_, bad := errors.AsType[*acts.Error](err)
-	_, invalid := errors.AsType[*listing.InvalidError](err)
+	_, invalid := errors.AsType[*view.InvalidError](err)
 	if bad || invalid {
 		return failure.Usage(err)
 	}
@@ -32,14 +32,14 @@ func (s *Store) Trigger(ctx context.Context, act acts.Act) (Request, error) {
 	if err != nil {
 		return Request{}, asked(err)
 	}
-	run := listing.TriggeredRun(act)
+	run := view.TriggeredRun(act)
 	run.Job = name
-	return Request{Run: run.ID(), ended: func(ctx context.Context) (*listing.Run, error) { return s.ended(ctx, act, name) }}, nil
+	return Request{Run: run.ID(), ended: func(ctx context.Context) (*view.Run, error) { return s.ended(ctx, act, name) }}, nil
 }
 
 // ended returns the result of a trigger, nil while it is unknown. It keeps the job's name
 // as the user gave it.
-func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*listing.Run, error) {
+func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*view.Run, error) {
 	open, err := s.Control.Acts.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*listing.
 			return nil, nil
 		}
 		e.Job = name
-		return asEnded(listing.NewRun(e), e.ID())
+		return asEnded(view.NewRun(e), e.ID())
 	}
 	for _, still := range append(open.Requests, open.Expired...) {
 		if still.ID == act.ID {
@@ -81,7 +81,7 @@ func (s *Store) withdrawn(ctx context.Context, act acts.Act) error {
 }
 
 // PauseOrResume implements Acts.
-func (s *Store) PauseOrResume(ctx context.Context, act acts.Act, id string) (done listing.Act, warning string, err error) {
+func (s *Store) PauseOrResume(ctx context.Context, act acts.Act, id string) (done view.Act, warning string, err error) {
 	if id != "" {
 		act, err = s.Resume(ctx, act, id)
 	} else {
@@ -90,13 +90,13 @@ func (s *Store) PauseOrResume(ctx context.Context, act acts.Act, id string) (don
 	if err != nil {
 		return done, "", asked(err)
 	}
-	return listing.NewAct(act), warning, nil
+	return view.NewAct(act), warning, nil
 }
 
 // Cancel implements Acts.
 func (s *Store) Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancelled, error) {
 	done, err := s.Control.Cancel(ctx, act, waiting)
-	return Cancelled{asRows(done.Runs, listing.NewRun), asRows(done.Withdrawn, listing.NewAct)}, asked(err)
+	return Cancelled{asRows(done.Runs, view.NewRun), asRows(done.Withdrawn, view.NewAct)}, asked(err)
 }
 
 // Backfill implements Acts.
@@ -110,8 +110,8 @@ func (s *Store) Backfill(ctx context.Context, act acts.Act, dry bool) (ticks []t
 }
 
 // Release implements Acts.
-func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken listing.Lock, warning string, err error) {
-	held, err := listing.Evict(ctx, s.kept, act.Job, locking.Token(token), act.Reason)
+func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken view.Lock, warning string, err error) {
+	held, err := view.Evict(ctx, s.kept, act.Job, locking.Token(token), act.Reason)
 	if errors.Is(err, locking.ErrSeveral) {
 		err = failure.Usagef("%w, with --token", err)
 	}
@@ -122,7 +122,7 @@ func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken 
 	if err := s.Note(ctx, act); err != nil {
 		warning = "the audit log could not record it: " + err.Error()
 	}
-	return listing.LockRows([]locking.Holding{held})[0], warning, nil
+	return view.LockRows([]locking.Holding{held})[0], warning, nil
 }
 
 // ForgetJob deletes the nodes' data about a job that no live replica serves.
@@ -136,10 +136,10 @@ func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error
 	if err != nil {
 		return err
 	}
-	err = listing.Forget(ctx, s.kept, key)
+	err = view.Forget(ctx, s.kept, key)
 	switch unknown := errors.Is(err, locking.ErrUnknownName); {
 	case unknown && len(published) == 0:
-		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", listing.ErrNotFound, err)
+		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", view.ErrNotFound, err)
 	case err != nil && !unknown:
 		return err
 	}

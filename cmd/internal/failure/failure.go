@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
@@ -26,7 +26,7 @@ func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func IsUsage(err error) bool {
 	_, usage := errors.AsType[usageError](err)
 	_, mistaken := errors.AsType[*config.Error](err)
-	_, foreign := errors.AsType[*listing.OtherServiceError](err)
+	_, foreign := errors.AsType[*view.OtherServiceError](err)
 	return usage || mistaken || foreign
 }
 

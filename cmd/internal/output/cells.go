@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Took is how long a run has taken so far, rounded.
-func Took(row listing.Run, now time.Time) string {
+func Took(row view.Run, now time.Time) string {
 	d, known := row.Took(now)
 	if !known {
 		return "-"
@@ -38,12 +38,12 @@ func Short(d time.Duration) string {
 
 // Why explains an outcome in one cell: what is unusual about the run, then the reason or
 // the error. It is the last cell, so a terminal may wrap it; there, Table cuts it.
-func Why(row listing.Run) string {
+func Why(row view.Run) string {
 	parts := make([]string, 0, 2)
 	if how := Unusual(row); how != "" {
 		parts = append(parts, how)
 	}
-	if why := listing.Why(listing.Text(row.Reason), listing.Text(row.Error)); why != "" {
+	if why := view.Why(view.Text(row.Reason), view.Text(row.Error)); why != "" {
 		parts = append(parts, why)
 	}
 	return strings.Join(parts, ": ")
@@ -51,7 +51,7 @@ func Why(row listing.Run) string {
 
 // Unusual says what triggered a run other than its schedule, counts attempts and tries
 // above one, and names the replica of an interrupted one. The reason of a tick that was not caught up already says it.
-func Unusual(row listing.Run) string {
+func Unusual(row view.Run) string {
 	var all []string
 	if t := row.Trigger; t != nil && *t != ledger.BySchedule && (*t != ledger.ByCatchUp || row.Token != nil) {
 		all = append(all, string(*row.Trigger))
@@ -85,7 +85,7 @@ func Millis(v *float64) string {
 }
 
 // NodeNotes is the node's error and warnings.
-func NodeNotes(r listing.Node) string {
+func NodeNotes(r view.Node) string {
 	var notes []string
 	if r.Error != nil {
 		notes = append(notes, strings.TrimPrefix(*r.Error, r.Node+": "))

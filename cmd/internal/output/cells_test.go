@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -26,7 +26,7 @@ func TestWhy(t *testing.T) {
 		{ledger.Entry{Trigger: ledger.ByManual, Reason: ledger.TextReason("expired")}, "manual: expired"},
 	} {
 		tt.entry.Job, tt.entry.Tick = "j", time.Unix(0, 0)
-		if got := Why(listing.NewRun(tt.entry)); got != tt.want {
+		if got := Why(view.NewRun(tt.entry)); got != tt.want {
 			t.Errorf("why of %+v = %q, want %q", tt.entry, got, tt.want)
 		}
 	}

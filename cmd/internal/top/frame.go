@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 )
 
-// A view holds the settings of a frame.
-type view struct {
+// A layout holds the settings of a frame.
+type layout struct {
 	about         cluster.About
 	width, height int // of the terminal; height 0: unlimited
 	color         bool
@@ -22,7 +22,7 @@ type view struct {
 }
 
 // frame lays out the snapshot in at most v.height lines of at most v.width columns.
-func (d snapshot) frame(v view) []string {
+func (d snapshot) frame(v layout) []string {
 	lines := []textLine{v.title()}
 	if v.help {
 		lines = append(lines, helpLines()...)
@@ -41,7 +41,7 @@ func (d snapshot) frame(v view) []string {
 }
 
 // title has the name of the cluster, the time, and on a terminal the keys.
-func (v view) title() textLine {
+func (v layout) title() textLine {
 	left := fmt.Sprintf("quorate top  %s  %s UTC", v.about.Name, v.now.UTC().Format(time.TimeOnly))
 	l := textLine{{left, bold}}
 	for _, right := range []string{v.note + "  ? help  q quit", "? help  q quit"} {
@@ -54,7 +54,7 @@ func (v view) title() textLine {
 }
 
 // body lays the sections out in so many lines, with space between them if possible.
-func (d snapshot) body(v view, room int) []textLine {
+func (d snapshot) body(v layout, room int) []textLine {
 	all := d.sections(v.now)
 	if v.height == 0 {
 		room = 1 << 20

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -22,17 +22,17 @@ func troubled() snapshot {
 	far, ahead := 0.42, -3.2
 	d := snapshot{since: cmdtest.Tick.Add(-time.Hour), read: cmdtest.Tick.Add(-time.Second), took: 30 * time.Millisecond}
 	for i, state := range []string{"voting", "voting", "down", "abstaining", "voting"} {
-		n := listing.Node{Node: fmt.Sprintf("redis-%d.example.internal:6379", i+1), State: state, RTTMillis: &far, OffsetMilli: &ahead}
+		n := view.Node{Node: fmt.Sprintf("redis-%d.example.internal:6379", i+1), State: state, RTTMillis: &far, OffsetMilli: &ahead}
 		switch state {
 		case "down":
-			n.RTTMillis, n.OffsetMilli, n.Error = nil, nil, listing.Optional(n.Node+": dial tcp 10.0.2.1:6379: connection refused")
+			n.RTTMillis, n.OffsetMilli, n.Error = nil, nil, view.Optional(n.Node+": dial tcp 10.0.2.1:6379: connection refused")
 		case "abstaining":
-			n.Why = listing.Optional("it came, or came back, at 01:59:50Z and may have lost its memory: it votes on ticks after 02:00:10Z")
+			n.Why = view.Optional("it came, or came back, at 01:59:50Z and may have lost its memory: it votes on ticks after 02:00:10Z")
 		}
 		d.nodes = append(d.nodes, n)
 	}
 	for i, state := range []string{scheduler.StateReady, scheduler.StateReady, scheduler.StateDraining} {
-		d.replicas = append(d.replicas, listing.NewReplica(scheduler.Replica{
+		d.replicas = append(d.replicas, view.NewReplica(scheduler.Replica{
 			ID: fmt.Sprintf("web-%d-4f2a", i+1), Version: "v1.2.3", Host: fmt.Sprintf("web-%d", i+1), PID: 4711, State: state,
 			Started: cmdtest.Tick.Add(-3*time.Hour - 12*time.Minute), Seen: cmdtest.Tick.Add(-2 * time.Second), Running: []string{"nightly-report", "import"}[:i%2],
 		}))
@@ -44,13 +44,13 @@ func troubled() snapshot {
 	running := cmdtest.Entries()[0]
 	running.Job, running.Outcome, running.Finished, running.Attempt = "backup", ledger.Running, time.Time{}, 2
 	for _, e := range append(cmdtest.Entries(), stale, again, running) {
-		d.ticks = append(d.ticks, listing.NewTick(e))
+		d.ticks = append(d.ticks, view.NewTick(e))
 	}
-	d.running = []listing.Run{listing.NewRun(running)}
+	d.running = []view.Run{view.NewRun(running)}
 	for i, job := range []string{"heartbeat", "nightly-report", "billing.invoices.and.reminders.of.all.customers"} {
-		d.next = append(d.next, listing.Next{Job: job, Tick: *listing.Stamp(cmdtest.Tick.Add(time.Duration(1+i*i*3000) * 4 * time.Second))})
+		d.next = append(d.next, view.Next{Job: job, Tick: *view.Stamp(cmdtest.Tick.Add(time.Duration(1+i*i*3000) * 4 * time.Second))})
 	}
-	d.next[2].Note = listing.Optional("after the gap")
+	d.next[2].Note = view.Optional("after the gap")
 	return d
 }
 
@@ -84,7 +84,7 @@ func TestTopFrames(t *testing.T) {
 	unreached := snapshot{nodesErr: errors.New("--server: connection refused"), err: errors.New("--server: connection refused")}
 	cut := troubled()
 	cut.since, cut.cut = cmdtest.Tick.Add(-9*time.Minute-50*time.Second), true
-	cut.next[0].Tick, cut.next[0].Start = *listing.Stamp(cmdtest.Tick.Add(-time.Minute)), listing.Stamp(cmdtest.Tick.Add(4*time.Second)) // by jitter
+	cut.next[0].Tick, cut.next[0].Start = *view.Stamp(cmdtest.Tick.Add(-time.Minute)), view.Stamp(cmdtest.Tick.Add(4*time.Second)) // by jitter
 	for _, tc := range []struct {
 		name          string
 		data          snapshot
@@ -106,7 +106,7 @@ func TestTopFrames(t *testing.T) {
 		{"1x1", troubled(), 1, 1, false, false},
 		{"endless", troubled(), 80, 0, false, false},
 	} {
-		v := view{
+		v := layout{
 			about: cluster.About{Name: "namespace quorate", Remedy: "Start the nodes that are down: quorate store check says what each lacks."}, note: "every 2s",
 			width: tc.width, height: tc.height, color: tc.color, help: tc.help, live: tc.height > 0, now: cmdtest.Tick,
 		}
@@ -131,9 +131,9 @@ func TestTopCountsOutcomesApart(t *testing.T) {
 	t.Parallel()
 	d := snapshot{since: cmdtest.Tick.Add(-time.Hour), read: cmdtest.Tick}
 	for n, o := range []ledger.Outcome{ledger.Missed, ledger.Failed, ledger.Failed, ledger.Failed, ledger.Missed, ledger.TimedOut} {
-		d.ticks = append(d.ticks, listing.NewTick(ledger.Entry{Job: "report", Tick: cmdtest.Tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: o}))
+		d.ticks = append(d.ticks, view.NewTick(ledger.Entry{Job: "report", Tick: cmdtest.Tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: o}))
 	}
-	text := strings.Join(d.frame(view{about: cluster.About{Name: "x"}, width: 100, now: cmdtest.Tick}), "\n")
+	text := strings.Join(d.frame(layout{about: cluster.About{Name: "x"}, width: 100, now: cmdtest.Tick}), "\n")
 	for _, want := range []string{"report  missed     2 times", "report  failed     3 times", "report  timed out"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -145,9 +145,9 @@ func TestTopCountsOutcomesApart(t *testing.T) {
 func TestTopPassesNothingOn(t *testing.T) {
 	t.Parallel()
 	d := troubled()
-	d.ticks[1].Error = listing.Optional("\x1b]0;owned\x07\x1b[2J\u202egnorw")
+	d.ticks[1].Error = view.Optional("\x1b]0;owned\x07\x1b[2J\u202egnorw")
 	d.replicas[0].Host = "\x1b[31mred"
-	for _, l := range d.frame(view{about: cluster.About{Name: "x"}, width: 200, height: 60, now: cmdtest.Tick}) {
+	for _, l := range d.frame(layout{about: cluster.About{Name: "x"}, width: 200, height: 60, now: cmdtest.Tick}) {
 		if strings.ContainsAny(l, "\x1b\x07\u202e") {
 			t.Errorf("passed on: %q", l)
 		}

@@ -114,7 +114,7 @@ func (l *live) handle(ctx context.Context, e event) (quit bool, err error) {
 
 func (l *live) draw() error {
 	width, height := l.screen.size()
-	v := view{
+	v := layout{
 		about: l.source.About(), width: width, height: height, now: time.Now(),
 		color: os.Getenv("NO_COLOR") == "", live: true, help: l.help, note: l.note(),
 	}

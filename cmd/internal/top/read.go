@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -25,12 +25,12 @@ const (
 
 // A snapshot is what is known of a cluster.
 type snapshot struct {
-	nodes    []listing.Node
+	nodes    []view.Node
 	nodesErr error // why nodes are old or unknown
-	replicas []listing.Replica
-	next     []listing.Next
-	ticks    []listing.Tick // the latest, newest first
-	running  []listing.Run
+	replicas []view.Replica
+	next     []view.Next
+	ticks    []view.Tick // the latest, newest first
+	running  []view.Run
 	since    time.Time // start of ticks
 	cut      bool      // there are earlier ticks
 	read     time.Time // when all but the nodes was read; zero: never
@@ -90,7 +90,7 @@ func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back ti
 		}
 	}
 	if now.cut = more && len(now.ticks) > 0; now.cut {
-		now.since = listing.Time(&now.ticks[len(now.ticks)-1].Tick)
+		now.since = view.Time(&now.ticks[len(now.ticks)-1].Tick)
 	}
 	if now.err != nil {
 		last.nodes, last.nodesErr, last.took, last.err = now.nodes, now.nodesErr, now.took, now.err
@@ -100,9 +100,9 @@ func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back ti
 }
 
 // firstOfEach keeps the first tick of each job, so that frequent jobs do not hide others.
-func firstOfEach(ticks []listing.Next) []listing.Next {
+func firstOfEach(ticks []view.Next) []view.Next {
 	known := map[string]bool{}
-	return slices.DeleteFunc(ticks, func(n listing.Next) bool {
+	return slices.DeleteFunc(ticks, func(n view.Next) bool {
 		again := known[n.Job]
 		known[n.Job] = true
 		return again
@@ -129,14 +129,14 @@ func (d *snapshot) addRunning(ctx context.Context, s cluster.Cluster) error {
 			known[job] = true
 			asked++
 			rows, err := s.Runs(ctx, job, running, false)
-			if err != nil && !errors.Is(err, listing.ErrNotFound) {
+			if err != nil && !errors.Is(err, view.ErrNotFound) {
 				return err
 			}
 			d.running = append(d.running, rows...)
 		}
 	}
-	slices.SortStableFunc(d.running, func(x, y listing.Run) int { // longest first
-		return listing.Time(x.Started).Compare(listing.Time(y.Started))
+	slices.SortStableFunc(d.running, func(x, y view.Run) int { // longest first
+		return view.Time(x.Started).Compare(view.Time(y.Started))
 	})
 	return nil
 }

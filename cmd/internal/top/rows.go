@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -65,7 +65,7 @@ func (d snapshot) problemRows(now time.Time) section {
 		level := levelOf(t.Level())
 		s.rows = append(s.rows, []span{
 			shape(level),
-			{clockAt(listing.Time(&t.Tick), now), plain},
+			{clockAt(view.Time(&t.Tick), now), plain},
 			{t.Job, bold},
 			{strings.ReplaceAll(string(t.Outcome), "_", " "), level},
 			{often, warn},
@@ -76,12 +76,12 @@ func (d snapshot) problemRows(now time.Time) section {
 	return s
 }
 
-func problemText(t listing.Tick) string {
+func problemText(t view.Tick) string {
 	why := output.Why(t.Run)
 	if t.StaleWrites == 0 {
 		return why
 	}
-	return strings.TrimSuffix(listing.Count(t.StaleWrites, "stale write", "stale writes")+" refused: "+why, ": ")
+	return strings.TrimSuffix(view.Count(t.StaleWrites, "stale write", "stale writes")+" refused: "+why, ": ")
 }
 
 func (d snapshot) runningRows(now time.Time) section {
@@ -91,8 +91,8 @@ func (d snapshot) runningRows(now time.Time) section {
 			{"▶", good},
 			{r.Job, bold},
 			{"on " + output.Dash(r.Replica), plain},
-			{"for " + rough(now.Sub(listing.Time(r.Started))), plain},
-			{"tick " + clockAt(listing.Time(&r.Tick), now), faint},
+			{"for " + rough(now.Sub(view.Time(r.Started))), plain},
+			{"tick " + clockAt(view.Time(&r.Tick), now), faint},
 			{"token " + output.Dash(r.Token), faint},
 			{output.Unusual(r), warn},
 		})
@@ -103,7 +103,7 @@ func (d snapshot) runningRows(now time.Time) section {
 func (d snapshot) nextRows(now time.Time) section {
 	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}, most: map[int]int{1: 32}}}
 	for _, n := range d.next {
-		at := listing.Time(cmp.Or(n.Start, &n.Tick))
+		at := view.Time(cmp.Or(n.Start, &n.Tick))
 		in := "in " + rough(at.Sub(now))
 		if at.Before(now) {
 			in = "now"
@@ -118,22 +118,22 @@ func (d snapshot) replicaRows(now time.Time) section {
 	won := map[string]int{}
 	for _, t := range d.ticks {
 		if t.Ran() {
-			won[listing.Text(t.Replica)]++
+			won[view.Text(t.Replica)]++
 		}
 	}
 	for _, r := range d.replicas {
 		level := levelOf(r.Level(now))
 		running := "idle"
 		if len(r.Running) > 0 {
-			running = "runs " + listing.And(r.Running)
+			running = "runs " + view.And(r.Running)
 		}
 		s.rows = append(s.rows, []span{
 			shape(level),
 			{r.ID, bold},
 			{r.State, level},
 			{fmt.Sprintf("won %d", won[r.ID]), plain},
-			{"up " + rough(now.Sub(listing.Time(r.Started))), plain},
-			{"seen " + rough(now.Sub(listing.Time(r.Seen))) + " ago", plain},
+			{"up " + rough(now.Sub(view.Time(r.Started))), plain},
+			{"seen " + rough(now.Sub(view.Time(r.Seen))) + " ago", plain},
 			{r.Host + ":" + strconv.Itoa(r.PID), faint},
 			{r.Version, faint},
 			{running, plain},
@@ -158,15 +158,15 @@ func (d snapshot) nodeRows() section {
 	return worstFirst(s)
 }
 
-func nodesTitle(rows []listing.Node) string {
-	if len(rows) > 0 && rows[0].Kind == listing.KindStore {
+func nodesTitle(rows []view.Node) string {
+	if len(rows) > 0 && rows[0].Kind == view.KindStore {
 		return "STORE"
 	}
 	return "NODES"
 }
 
 // latency is the response time of a node.
-func latency(n listing.Node) string {
+func latency(n view.Node) string {
 	if n.RTTMillis == nil {
 		return ""
 	}
@@ -174,7 +174,7 @@ func latency(n listing.Node) string {
 }
 
 // clockOffset is the offset of a node's clock, if it is a millisecond or more.
-func clockOffset(n listing.Node) string {
+func clockOffset(n view.Node) string {
 	if n.OffsetMilli == nil || math.Abs(*n.OffsetMilli) < 1 {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 )
 
 // Options of the view.
@@ -38,11 +38,11 @@ func once(ctx context.Context, w io.Writer, s cluster.Cluster, of Options) error
 	if err != nil {
 		return err
 	}
-	v := view{about: s.About(), width: plainWidth(w), now: time.Now()}
+	v := layout{about: s.About(), width: plainWidth(w), now: time.Now()}
 	if _, err := io.WriteString(w, strings.Join(d.frame(v), "\n")+"\n"); err != nil {
 		return err
 	}
-	return cmp.Or(d.err, d.nodesErr, listing.Quorate(d.nodes))
+	return cmp.Or(d.err, d.nodesErr, view.Quorate(d.nodes))
 }
 
 // plainWidth is the width of a frame that is not written to a terminal.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -25,7 +25,7 @@ func sentence(level style, text string) textLine {
 }
 
 // words describe the cluster, and what to do if its state is unknown.
-func (d snapshot) words(v view) []textLine {
+func (d snapshot) words(v layout) []textLine {
 	lines := d.marginLines()
 	if d.err != nil {
 		lines = append(lines, d.unknown(v)...)
@@ -35,7 +35,7 @@ func (d snapshot) words(v view) []textLine {
 	}
 	said := []textLine{d.replicaLine(d.asOf(v.now)), d.tickLine(v.now)}
 	if len(d.next) == 0 {
-		said = append(said, lineOf(listing.NoTickPlanned()))
+		said = append(said, lineOf(view.NoTickPlanned()))
 	}
 	if d.err != nil {
 		for i := range said {
@@ -54,7 +54,7 @@ func (d snapshot) asOf(now time.Time) time.Time {
 }
 
 // unknown says how old the snapshot is, why, and what to do.
-func (d snapshot) unknown(v view) []textLine {
+func (d snapshot) unknown(v layout) []textLine {
 	why := strings.TrimPrefix(failure.Lines(d.err)[0], "listing: ")
 	text := "The state of the replicas is unknown: " + why
 	if !d.read.IsZero() {
@@ -75,21 +75,21 @@ func (d snapshot) marginLines() []textLine {
 	case d.nodesErr != nil:
 		return []textLine{sentence(bad, "The state of the store is unknown: "+failure.Lines(d.nodesErr)[0])}
 	}
-	m := listing.MarginOf(d.nodes)
+	m := view.MarginOf(d.nodes)
 	return []textLine{sentence(levelOf(m.Level), m.Brief)}
 }
 
-func levelOf(l listing.Level) style {
-	return map[listing.Level]style{listing.Calm: faint, listing.Good: good, listing.Warn: warn, listing.Bad: bad}[l]
+func levelOf(l view.Level) style {
+	return map[view.Level]style{view.Calm: faint, view.Good: good, view.Warn: warn, view.Bad: bad}[l]
 }
 
 // replicaLine describes the replicas.
 func (d snapshot) replicaLine(now time.Time) textLine {
-	s, _ := listing.ReplicaHealth(d.replicas, d.ticks, now)
+	s, _ := view.ReplicaHealth(d.replicas, d.ticks, now)
 	return lineOf(s)
 }
 
-func lineOf(s listing.Sentence) textLine {
+func lineOf(s view.Sentence) textLine {
 	return sentence(levelOf(s.Level), strings.TrimSuffix(s.Text+" "+s.More, " "))
 }
 
@@ -99,11 +99,11 @@ func (d snapshot) tickLine(now time.Time) textLine {
 	if !d.cut {
 		since = strings.TrimSuffix(clockAt(d.since.Truncate(time.Minute), now), ":00")
 	}
-	return lineOf(listing.TickHealth(d.ticks, d.cut, since))
+	return lineOf(view.TickHealth(d.ticks, d.cut, since))
 }
 
 // isProblem reports whether a tick failed, was missed, or had refused writes.
-func isProblem(t listing.Tick) bool { return levelOf(t.Level()) >= warn }
+func isProblem(t view.Tick) bool { return levelOf(t.Level()) >= warn }
 
 // rough writes a duration in one or two units.
 func rough(d time.Duration) string {

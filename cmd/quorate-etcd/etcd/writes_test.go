@@ -14,7 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/jobs"
@@ -81,7 +81,7 @@ func TestNoSpace(t *testing.T) {
 	cluster := clusterOf(t, guarded{Cluster: w}.as(t, "quorate", "", ""))
 	alarm(etcdserverpb.AlarmRequest_ACTIVATE)
 	readyz(t, r, "it answers, but takes no writes, so no tick can run: committing: etcd is full")
-	if check := cluster.Checks(t.Context())[0]; check.State != listing.NodeRefusing || !finds(check, "write", "etcd is full") {
+	if check := cluster.Checks(t.Context())[0]; check.State != view.NodeRefusing || !finds(check, "write", "etcd is full") {
 		t.Errorf("the check is %+v", check)
 	}
 	alarm(etcdserverpb.AlarmRequest_DEACTIVATE)
@@ -100,7 +100,7 @@ func clusterOf(t *testing.T, s *server) *onestore.Cluster {
 	return c
 }
 
-func finds(c listing.Check, topic, text string) bool {
+func finds(c view.Check, topic, text string) bool {
 	for _, f := range c.Findings {
 		if f.Topic == topic && strings.Contains(f.Text, text) {
 			return true
@@ -135,7 +135,7 @@ func TestOnlyReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := clusterOf(t, g.as(t, "billing", "reader", passwords)).Checks(t.Context())[0]
-	if check.State != listing.NodeRefusing || !finds(check, "write", "the user reader needs the permission readwrite for the prefix "+prefix) {
+	if check.State != view.NodeRefusing || !finds(check, "write", "the user reader needs the permission readwrite for the prefix "+prefix) {
 		t.Errorf("the check is %+v", check)
 	}
 }

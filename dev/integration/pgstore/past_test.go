@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -36,8 +36,8 @@ type past struct {
 	conns         []*pgx.Conn
 	sent          atomic.Int64
 	cluster       *onestore.Cluster
-	web           *web.Server
-	kept          *listing.DirectoryCache
+	web           *console.Server
+	kept          *view.DirectoryCache
 }
 
 // TraceQueryStart implements [pgx.QueryTracer].
@@ -53,7 +53,7 @@ func (p *past) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) 
 // the runs of some jobs failed.
 func newPast(t *testing.T, w *world, jobs, entries int) *past {
 	t.Helper()
-	p := &past{jobs: jobs, entries: entries, now: time.Now().UTC().Truncate(time.Minute), schema: w.migrated(t), kept: &listing.DirectoryCache{For: time.Hour}}
+	p := &past{jobs: jobs, entries: entries, now: time.Now().UTC().Truncate(time.Minute), schema: w.migrated(t), kept: &view.DirectoryCache{For: time.Hour}}
 	cfg, err := pgxpool.ParseConfig(w.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -78,9 +78,9 @@ func newPast(t *testing.T, w *world, jobs, entries int) *past {
 	p.fill(t)
 	control := p.cluster.Control()
 	control.Cache = p.kept
-	p.web, err = web.New(web.Config{
+	p.web, err = console.New(console.Config{
 		Control: control, Nodes: p.cluster, Settings: func() any { return "none" },
-		Options: web.Options{Anonymous: identity.AnonymousAll, Timeout: time.Minute},
+		Options: console.Options{Anonymous: identity.AnonymousAll, Timeout: time.Minute},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store/postgres"
@@ -49,9 +49,9 @@ func TestCheckWrites(t *testing.T) {
 			}
 			_, granted := cluster.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Holder: "a"})
 			check := cluster.Checks(t.Context())[0]
-			at := slices.IndexFunc(check.Findings, func(f listing.Finding) bool { return f.Topic == "write" || f.Topic == "reach" })
+			at := slices.IndexFunc(check.Findings, func(f view.Finding) bool { return f.Topic == "write" || f.Topic == "reach" })
 			switch {
-			case (at < 0) != (granted == nil) || (check.State == listing.NodeReady) != (granted == nil):
+			case (at < 0) != (granted == nil) || (check.State == view.NodeReady) != (granted == nil):
 				t.Errorf("a claim is granted: %v; the check says %s: %+v", granted, check.State, check.Findings)
 			case at >= 0 && !strings.Contains(check.Findings[at].Text, c.want):
 				t.Errorf("it finds %q, want %q", check.Findings[at].Text, c.want)

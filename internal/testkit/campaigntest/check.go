@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
@@ -59,7 +59,7 @@ const settledWithin = time.Minute
 
 // CheckTruth compares the ledger's rows of jobs that have ticks with the lines in the sink and
 // the logs of all processes. While processes live, rows may still come. It returns the rows.
-func (c *Campaign) CheckTruth() map[truth.Tick]listing.Tick {
+func (c *Campaign) CheckTruth() map[truth.Tick]view.Tick {
 	c.Helper()
 	until := time.Now().Add(settledWithin)
 	for ; ; c.Wait(time.Second) {
@@ -78,15 +78,15 @@ func (c *Campaign) CheckTruth() map[truth.Tick]listing.Tick {
 
 // record reads the ledger, and then the logs and the sink: a replica logs each record, and a
 // job has written its line before its run has ended.
-func (c *Campaign) record() (truth.Record, map[truth.Tick]listing.Tick) {
+func (c *Campaign) record() (truth.Record, map[truth.Tick]view.Tick) {
 	c.Helper()
-	r, rows := c.Facts, map[truth.Tick]listing.Tick{}
+	r, rows := c.Facts, map[truth.Tick]view.Tick{}
 	jobs := map[string]bool{}
 	for _, tick := range r.Ticks {
 		jobs[tick.Job] = true
 	}
 	for job := range jobs {
-		var list []listing.Tick
+		var list []view.Tick
 		if err := json.Unmarshal([]byte(c.Must("ticks", job, "--limit", "1000", "-o", "json")), &list); err != nil {
 			c.Fatal(err)
 		}
@@ -106,10 +106,10 @@ func (c *Campaign) record() (truth.Record, map[truth.Tick]listing.Tick) {
 }
 
 // told is what a row of the ledger says.
-func told(row listing.Tick) truth.Row {
+func told(row view.Tick) truth.Row {
 	r := truth.Row{
-		Tick: truth.Tick{Job: row.Job, At: listing.Time(&row.Tick)}, Outcome: row.Outcome,
-		Replica: listing.Text(row.Replica), Started: listing.Time(row.Started),
+		Tick: truth.Tick{Job: row.Job, At: view.Time(&row.Tick)}, Outcome: row.Outcome,
+		Replica: view.Text(row.Replica), Started: view.Time(row.Started),
 	}
 	if row.Code != nil {
 		r.Code = string(*row.Code)

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/web"
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/replica"
@@ -50,7 +50,7 @@ type Config struct {
 }
 
 // A Handler serves the API and the pages below Config.BasePath.
-type Handler struct{ web *web.Server }
+type Handler struct{ web *console.Server }
 
 // Mount returns the API and the pages of a replica's cluster, for a service that serves
 // them in its own mux. Close it before the replica ends.
@@ -62,10 +62,10 @@ func Mount(r *replica.Replica, cfg Config) (*Handler, error) {
 	return &Handler{server}, nil
 }
 
-func newServer(r listing.Host, cfg Config) (*web.Server, error) {
+func newServer(r view.Host, cfg Config) (*console.Server, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, r.Logger)
-	return web.New(web.Config{
-		Control: r.Control, Nodes: r.Nodes, Settings: r.Settings, Live: r.Live, Replica: r.ID, Version: r.Version, Options: web.Options(cfg),
+	return console.New(console.Config{
+		Control: r.Control, Nodes: r.Nodes, Settings: r.Settings, Live: r.Live, Replica: r.ID, Version: r.Version, Options: console.Options(cfg),
 	})
 }
 

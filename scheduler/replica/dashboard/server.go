@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/web"
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 )
@@ -33,7 +33,7 @@ const maxHeaderBytes = 32 << 10
 
 // A Server serves the API and the pages on http.listen. Hand a new one to each replica.
 type Server struct {
-	web        *web.Server
+	web        *console.Server
 	addr, base string
 	tls        *tls.Config  // nil: plain HTTP
 	listener   net.Listener // nil: listen on addr
@@ -50,7 +50,7 @@ type Server struct {
 // Begin makes the server of a replica as its configuration says, which serves on the
 // listener, if there is one, else on http.listen. The replica calls it, as all of the
 // other methods.
-func (s *Server) Begin(r listing.Host, cfg *config.Config, listener net.Listener) error {
+func (s *Server) Begin(r view.Host, cfg *config.Config, listener net.Listener) error {
 	s.addr, s.base, s.listener, s.log = cfg.HTTP.Listen, cfg.HTTP.BasePath, listener, r.Logger
 	s.users = &userBook{cfg: cfg, log: r.Logger, failed: r.UsersFailed}
 	users, err := s.users.open()

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -136,7 +136,7 @@ func TestServesTheAPI(t *testing.T) {
 	status, body := fetch(t, "", "GET", base+"/configuration", "")
 	var shown struct {
 		Settings map[string]any
-		Sets     []listing.ServedSet
+		Sets     []view.ServedSet
 	}
 	if err := json.Unmarshal([]byte(body), &shown); err != nil || status != http.StatusOK || shown.Settings["namespace"] != "web" || len(shown.Sets) != 1 {
 		t.Fatalf("the configuration: %d %s, %v", status, body, err)

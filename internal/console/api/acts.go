@@ -1,0 +1,214 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/acts"
+)
+
+// Texts in bodies with a schema of their own.
+type (
+	reason     string
+	takeReason string // of a forced release
+	duration   string
+	instant    string
+)
+
+func (d duration) value() time.Duration {
+	v, _ := time.ParseDuration(string(d)) // its schema was checked
+	return v
+}
+
+func (i instant) value() time.Time {
+	at, _ := time.Parse(time.RFC3339, string(i)) // its schema was checked
+	return at.UTC()
+}
+
+// Bodies of acts.
+type (
+	reasonBody struct {
+		Reason reason `json:"reason"`
+	}
+	triggerBody struct {
+		Reason reason          `json:"reason"`
+		Params json.RawMessage `json:"params,omitempty"`
+		Within duration        `json:"within,omitempty" jsonschema:"How long the run may wait for its start; default: 1h."`
+	}
+	backfillBody struct {
+		Reason      reason   `json:"reason"`
+		From        instant  `json:"from" jsonschema:"Start of the range."`
+		To          instant  `json:"to" jsonschema:"End of the range, excluded."`
+		Within      duration `json:"within,omitempty" jsonschema:"How long the last tick may wait for its start; default: 24h."`
+		Concurrency int      `json:"concurrency,omitempty" jsonschema:"How many runs of a job with overlap: allow may run at once; default: 1."`
+		DryRun      bool     `json:"dry_run,omitempty" jsonschema:"Only list the ticks."`
+	}
+	cancelBody struct {
+		Reason  reason `json:"reason"`
+		Run     string `json:"run,omitempty" jsonschema:"Only the run with this ID."`
+		Waiting bool   `json:"waiting,omitempty" jsonschema:"Also withdraw pending triggers and backfills."`
+	}
+	targetBody struct {
+		Reason reason `json:"reason"`
+		Tag    string `json:"tag,omitempty" jsonschema:"All jobs with this tag."`
+		All    bool   `json:"all,omitempty" jsonschema:"All jobs of the namespace."`
+	}
+	resumeBody struct {
+		targetBody
+		ID string `json:"id,omitempty" jsonschema:"The pause with this ID, from /pauses."`
+	}
+	releaseBody struct {
+		Reason  takeReason    `json:"reason"`
+		Confirm string        `json:"confirm" jsonschema:"The name of the lock, again."`
+		Token   locking.Token `json:"token,omitempty" jsonschema:"Token of the run, if several overlap."`
+	}
+)
+
+// act returns the requested act, signed by the user.
+func (c *call) act(why reason) acts.Act {
+	act := acts.Act{Kind: c.route.kind, Job: c.r.PathValue("job"), By: c.id.By(), Reason: string(why)}
+	if key := c.r.Header.Get("Idempotency-Key"); c.route.named() && key != "" {
+		act.ID = acts.KeyID(cmp.Or(c.id.Name, c.id.Address), key)
+	}
+	return act
+}
+
+// accepted logs an act, in case the nodes lose it.
+func (c *call) accepted(act acts.Act) {
+	c.cfg.Logger.Info("an act was accepted",
+		"act", string(act.Kind), "of", act.Target(), "by", act.By, "reason", act.Reason, "id", act.ID)
+}
+
+func askTrigger(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*triggerBody)
+	act := c.act(body.Reason)
+	act.Params, act.Within = body.Params, body.Within.value()
+	done, err := c.cfg.Control.Trigger(ctx, act)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return view.NewAct(done), nil
+}
+
+// pauseResult is the result of a pause or resume.
+type pauseResult struct {
+	Act   view.Act `json:"act"`
+	Doubt *string  `json:"doubt" jsonschema:"Why the act may be a mistake; null: nothing speaks against it."`
+}
+
+func askJob(kind acts.Kind) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
+		act := c.act(c.body.(*reasonBody).Reason)
+		act.Kind = kind
+		return c.setPause(ctx, act)
+	}
+}
+
+func askPause(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*targetBody)
+	act := c.act(body.Reason)
+	act.Tag, act.All = body.Tag, body.All
+	return c.setPause(ctx, act)
+}
+
+func askResume(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*resumeBody)
+	act := c.act(body.Reason)
+	if act.Tag, act.All = body.Tag, body.All; body.ID == "" {
+		return c.setPause(ctx, act)
+	}
+	if body.Tag != "" || body.All {
+		return nil, &view.InvalidError{Msg: "id: write it alone, without tag and all"}
+	}
+	done, err := c.cfg.Control.Resume(ctx, act, body.ID)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return pauseResult{Act: view.NewAct(done)}, nil
+}
+
+func (c *call) setPause(ctx context.Context, act acts.Act) (any, error) {
+	done, doubt, err := c.cfg.Control.PauseOrResume(ctx, act)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return pauseResult{Act: view.NewAct(done), Doubt: view.Optional(doubt)}, nil
+}
+
+// A Planned is a backfill that was requested, or planned by a dry run.
+type Planned struct {
+	Job   string   `json:"job"`
+	Asked bool     `json:"asked" jsonschema:"false after a dry run."`
+	Ticks []string `json:"ticks" jsonschema:"Ticks that will run."`
+}
+
+func askBackfill(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*backfillBody)
+	act := c.act(body.Reason)
+	act.Within, act.Concurrency = body.Within.value(), cmp.Or(body.Concurrency, 1)
+	act.From, act.To = body.From.value(), body.To.value()
+	var ticks []time.Time
+	var err error
+	if body.DryRun {
+		ticks, _, err = c.cfg.Control.Planned(ctx, act)
+	} else {
+		ticks, err = c.cfg.Control.Backfill(ctx, act)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !body.DryRun {
+		c.accepted(act)
+	}
+	answer := Planned{Job: act.Job, Asked: !body.DryRun}
+	for _, t := range ticks {
+		answer.Ticks = append(answer.Ticks, *view.Stamp(t))
+	}
+	return answer, nil
+}
+
+// A cancelled is the result of a cancel.
+type cancelled struct {
+	Runs      []view.Run `json:"runs" jsonschema:"Runs that were asked to stop."`
+	Withdrawn []view.Act `json:"withdrawn" jsonschema:"Triggers and backfills that were withdrawn."`
+}
+
+func askCancel(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*cancelBody)
+	act := c.act(body.Reason)
+	act.Run = body.Run
+	done, err := c.cfg.Control.Cancel(ctx, act, body.Waiting)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(act)
+	answer := cancelled{Runs: []view.Run{}, Withdrawn: []view.Act{}}
+	for _, e := range done.Runs {
+		answer.Runs = append(answer.Runs, view.NewRun(e))
+	}
+	for _, a := range done.Withdrawn {
+		answer.Withdrawn = append(answer.Withdrawn, view.NewAct(a))
+	}
+	return answer, nil
+}
+
+func askRelease(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*releaseBody)
+	act := c.act(reason(body.Reason))
+	if body.Confirm != act.Job {
+		return nil, &view.InvalidError{Msg: "confirm is not " + act.Job + ": repeat the name of the lock there"}
+	}
+	taken, err := c.cfg.Control.Release(ctx, act, body.Token)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(act)
+	return taken, nil
+}

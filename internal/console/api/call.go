@@ -1,0 +1,180 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/quorate/quorate/internal/console/problem"
+	"github.com/quorate/quorate/scheduler/identity"
+)
+
+// MaxBody bounds the body of a request.
+const MaxBody = 64 << 10
+
+// maxKey bounds the Idempotency-Key of a request.
+const maxKey = 200
+
+// A call is one parsed request.
+type call struct {
+	*API
+	route route
+	r     *http.Request
+	id    identity.Identity
+	query url.Values
+	body  any // a pointer to the type of route.body
+}
+
+// A param is a query parameter of a route.
+type param struct {
+	name, about string
+	schema      *jsonschema.Schema
+	list        bool // several values, separated by commas or repeated
+}
+
+// parse checks query and body against the route.
+func (c *call) parse() *problem.Problem {
+	var err error
+	if c.query, err = url.ParseQuery(c.r.URL.RawQuery); err != nil {
+		return problem.BadRequest("the query cannot be read: " + err.Error())
+	}
+	for name, values := range c.query {
+		i := slices.IndexFunc(c.route.query, func(p param) bool { return p.name == name })
+		if i < 0 {
+			return problem.BadRequest(fmt.Sprintf("unknown parameter %q; %s", name, c.route.known()))
+		}
+		if wrong := c.route.query[i].check(values); wrong != "" {
+			return problem.BadRequest(name + ": " + wrong)
+		}
+	}
+	if len(c.r.Header.Get("Idempotency-Key")) > maxKey {
+		return problem.BadRequest(fmt.Sprintf("Idempotency-Key: write at most %d characters", maxKey))
+	}
+	if c.route.body == nil {
+		return nil
+	}
+	return c.parseBody()
+}
+
+// known lists the parameters of a route.
+func (rt route) known() string {
+	var names []string
+	for _, p := range rt.query {
+		names = append(names, p.name)
+	}
+	if len(names) == 0 {
+		return "there are none"
+	}
+	return "known are " + strings.Join(names, ", ")
+}
+
+// check describes an invalid value, "" if all are valid.
+func (p param) check(values []string) string {
+	if !p.list && len(values) > 1 {
+		return "write it once"
+	}
+	for _, v := range p.split(values) {
+		if wrong := p.checkOne(v); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+func (p param) split(values []string) []string {
+	if !p.list {
+		return values
+	}
+	var all []string
+	for _, v := range values {
+		all = append(all, strings.Split(v, ",")...)
+	}
+	return all
+}
+
+func (p param) checkOne(v string) string {
+	s := p.schema
+	if s.Items != nil {
+		s = s.Items
+	}
+	switch {
+	case s.Type == "integer":
+		n, err := strconv.Atoi(v)
+		if err != nil || float64(n) < *s.Minimum || float64(n) > *s.Maximum {
+			return fmt.Sprintf("%q: write a number from %.0f to %.0f", v, *s.Minimum, *s.Maximum)
+		}
+	case s.Format == "date-time":
+		if !isTime(v) {
+			return fmt.Sprintf("%q: write a time such as 2027-01-01T00:00:00Z", v)
+		}
+	case len(s.Enum) > 0:
+		if !slices.Contains(s.Enum, any(v)) {
+			return fmt.Sprintf("%q: write some of %v", v, s.Enum)
+		}
+	case s.MaxLength != nil && len(v) > *s.MaxLength:
+		return fmt.Sprintf("write at most %d characters", *s.MaxLength)
+	}
+	return ""
+}
+
+func (c *call) text(name string) string { return c.query.Get(name) }
+
+// number is the value of a parameter, or its default.
+func (c *call) number(name string) int {
+	i := slices.IndexFunc(c.route.query, func(p param) bool { return p.name == name })
+	text := c.text(name)
+	if text == "" {
+		text = string(c.route.query[i].schema.Default)
+	}
+	n, _ := strconv.Atoi(text) // parse has checked it
+	return n
+}
+
+func (c *call) time(name string) time.Time {
+	at, _ := time.Parse(time.RFC3339, c.text(name)) // parse has checked it
+	return at
+}
+
+// words returns the values of a list parameter.
+func words[T ~string](c *call, name string) []T {
+	var all []T
+	for _, v := range (param{list: true}).split(c.query[name]) {
+		all = append(all, T(v))
+	}
+	return all
+}
+
+// parseBody decodes the body.
+func (c *call) parseBody() *problem.Problem {
+	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return problem.New(http.StatusUnsupportedMediaType, "media_type", "send Content-Type: application/json")
+	}
+	text, err := io.ReadAll(io.LimitReader(c.r.Body, MaxBody+1))
+	switch {
+	case err != nil:
+		return problem.BadRequest("the body cannot be read")
+	case len(text) > MaxBody:
+		return problem.New(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body may have %d bytes", MaxBody))
+	}
+	var wrong *problem.Problem
+	c.body, wrong = decodeBody(text, c.route.bodySchema, c.route.body)
+	return wrong
+}
+
+// writeJSON sends a value.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	_ = enc.Encode(v) // the client may be gone
+}

@@ -1,0 +1,195 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/quorate/quorate/internal/console/problem"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/identity"
+)
+
+// object is a part of the document.
+type object = map[string]any
+
+// document returns the OpenAPI document, and sets the schema of each route's body.
+func document(list []route, cfg Config) ([]byte, error) {
+	parts := components{schemas: object{}, anonymous: cmp.Or(cfg.Anonymous, identity.AnonymousNone)}
+	problemSchema, err := schemaOf(problem.Problem{}, false)
+	if err != nil {
+		return nil, err
+	}
+	parts.schemas["Problem"] = problemSchema
+	paths := object{}
+	for i := range list {
+		op, err := parts.operation(&list[i])
+		if err != nil {
+			return nil, err
+		}
+		item, ok := paths[Prefix+list[i].path].(object)
+		if !ok {
+			item = object{}
+			paths[Prefix+list[i].path] = item
+		}
+		item[strings.ToLower(list[i].method)] = op
+	}
+	paths[Prefix+"/events"] = object{"get": parts.eventsOperation("get_events", "New events, as server-sent events: run, tick, act and replica, each with a row of the listings.")}
+	following := parts.eventsOperation("get_runs_run_events", "The log of a run, as server-sent events: log with text and cut, beat for each extension of its lease, and last finished with its row. An event's ID is the position in the log.")
+	following["parameters"] = []object{
+		{"name": "run", "in": "path", "required": true, "schema": object{"type": "string"}},
+		{"name": "after", "in": "query", "description": "Position in the log, in bytes.", "schema": object{"type": "integer", "minimum": 0}},
+	}
+	paths[Prefix+"/runs/{run}/events"] = object{"get": following}
+	return json.MarshalIndent(object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Quorate", "version": "1",
+			"description": "State of a cluster, and acts on it. Times are RFC 3339 in UTC. New releases may add fields and never remove any.",
+		},
+		"servers":    []object{{"url": cmp.Or(cfg.BasePath, "/")}},
+		"paths":      paths,
+		"components": object{"schemas": parts.schemas, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}, "password": object{"type": "http", "scheme": "basic"}}},
+		"security":   []object{{"token": []string{}}, {"password": []string{}}},
+	}, "", "  ")
+}
+
+// components are the schemas that operations refer to.
+type components struct {
+	schemas   object
+	anonymous identity.Anonymous
+}
+
+// named adds the schema of a type under its name and returns a reference to it.
+func (c components) named(v any, closed bool) (object, *jsonschema.Schema, error) {
+	s, err := schemaOf(v, closed)
+	if err != nil {
+		return nil, nil, err
+	}
+	name := typeName(reflect.TypeOf(v))
+	c.schemas[name] = s
+	return object{"$ref": "#/components/schemas/" + name}, s, nil
+}
+
+var generic = regexp.MustCompile(`^(\w+)\[(?:.*\.)?(\w+)\]$`)
+
+// typeName is the name of a type in the document; a page is named after its rows.
+func typeName(t reflect.Type) string {
+	name := t.Name()
+	if m := generic.FindStringSubmatch(name); m != nil {
+		name = m[2] + strings.ToUpper(m[1][:1]) + m[1][1:]
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// operation describes a route.
+func (c components) operation(rt *route) (object, error) {
+	reply, _, err := c.named(rt.reply, false)
+	if err != nil {
+		return nil, err
+	}
+	about := rt.about + " Needs role " + string(rt.role) + "."
+	if rt.role == identity.Viewer {
+		about = rt.about
+	}
+	op := object{
+		"operationId": operationID(rt), "summary": about, "x-role": rt.role,
+		"responses": responses(rt, reply),
+	}
+	c.open(op, rt.role)
+	if params := parameters(rt); len(params) > 0 {
+		op["parameters"] = params
+	}
+	if rt.body != nil {
+		ref, schema, err := c.named(rt.body, true)
+		if err != nil {
+			return nil, err
+		}
+		rt.bodySchema = schema
+		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": ref}}}
+	}
+	return op, nil
+}
+
+// open marks an operation that needs no user.
+func (c components) open(op object, role identity.Role) {
+	if role == identity.Viewer && c.anonymous != identity.AnonymousNone {
+		op["security"] = []object{{}, {"token": []string{}}, {"password": []string{}}}
+	}
+}
+
+// operationID names a route: get_jobs_job_ticks.
+func operationID(rt *route) string {
+	path := strings.NewReplacer("/", "_", "{", "", "}", "").Replace(rt.path)
+	return strings.ToLower(rt.method) + path
+}
+
+var pathParam = regexp.MustCompile(`\{(\w+)\}`)
+
+func parameters(rt *route) []object {
+	var list []object
+	for _, m := range pathParam.FindAllStringSubmatch(rt.path, -1) {
+		list = append(list, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+	}
+	for _, p := range rt.query {
+		one := object{"name": p.name, "in": "query", "description": p.about, "schema": p.schema}
+		if p.list {
+			one["style"], one["explode"] = "form", false
+		}
+		list = append(list, one)
+	}
+	if rt.named() {
+		list = append(list, object{
+			"name": "Idempotency-Key", "in": "header", "schema": short(maxKey),
+			"description": "Names the act: repeating a request with the same key has no further effect; another act with the key is 422.",
+		})
+	}
+	return list
+}
+
+// named reports whether the act takes an Idempotency-Key. Cancel and release are idempotent
+// without one.
+func (rt *route) named() bool {
+	return rt.kind != "" && rt.kind != acts.Cancel && rt.kind != acts.Release
+}
+
+// responses lists the responses of a route.
+func responses(rt *route, reply object) object {
+	all := object{strconv.Itoa(rt.status): object{"description": "done", "content": object{"application/json": object{"schema": reply}}}}
+	codes := []int{
+		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests,
+		http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+	}
+	if rt.body != nil {
+		codes = append(codes, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	if rt.named() {
+		codes = append(codes, http.StatusUnprocessableEntity)
+	}
+	for _, code := range codes {
+		all[strconv.Itoa(code)] = object{
+			"description": http.StatusText(code),
+			"content":     object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}},
+		}
+	}
+	return all
+}
+
+func (c components) eventsOperation(id, about string) object {
+	op := object{
+		"operationId": id,
+		"summary":     about,
+		"x-role":      identity.Viewer,
+		"responses": object{
+			"200": object{"description": "events", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}},
+		},
+	}
+	c.open(op, identity.Viewer)
+	return op
+}

@@ -1,0 +1,226 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Page is a part of a listing.
+type Page[R any] struct {
+	Items []R     `json:"items"`
+	Next  *string `json:"next" jsonschema:"Cursor of the next page; null if there is none."`
+	// Unknown is rare, so programs that do not know it miss nothing.
+	Unknown *string `json:"unknown,omitempty" jsonschema:"What is not known about the items: pauses, while the nodes are new or have restarted. Else missing."`
+}
+
+// pageOf returns rows as a page.
+func pageOf[R any](rows []R, err error) (Page[R], error) {
+	if err != nil {
+		return Page[R]{}, err
+	}
+	p := Page[R]{Items: rows}
+	if p.Items == nil {
+		p.Items = []R{}
+	}
+	return p, nil
+}
+
+// entriesPage converts entries to a page of rows.
+func entriesPage[R any](p view.Page, err error, row func(ledger.Entry) R) (any, error) {
+	rows := make([]R, len(p.Entries))
+	for i, e := range p.Entries {
+		rows[i] = row(e)
+	}
+	shown, err := pageOf(rows, err)
+	shown.Next = view.Optional(p.Next.String())
+	return shown, err
+}
+
+// recent converts the parameters of selecting to a query.
+func (c *call) recent(ticks bool) (view.RecentQuery, error) {
+	after, err := view.ParseCursor(c.text("cursor"))
+	if after.IsZero() {
+		after = view.Until(c.time("until"))
+	}
+	return view.RecentQuery{
+		Limit: c.number("limit"), Ticks: ticks, After: after, Since: c.time("since"),
+		Outcomes: words[ledger.Outcome](c, "outcome"), Triggers: words[ledger.Trigger](c, "trigger"),
+		Reasons: words[ledger.Code](c, "reason"),
+	}, err
+}
+
+// entriesOf answers with ticks or runs, of the job in the path or of all jobs.
+func entriesOf[R any](ticks bool, row func(ledger.Entry) R) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
+		q, err := c.recent(ticks)
+		if err != nil {
+			return nil, err
+		}
+		if !ticks && slices.Contains(q.Outcomes, ledger.Missed) {
+			return nil, &view.InvalidError{Msg: "outcome: a missed tick has no run; GET /ticks?outcome=missed lists them"}
+		}
+		var p view.Page
+		if job := c.r.PathValue("job"); job != "" {
+			p, err = c.cfg.Control.Page(ctx, job, q)
+		} else {
+			p, err = c.cfg.Control.Recent(ctx, q)
+		}
+		return entriesPage(p, err, row)
+	}
+}
+
+func answerNext(ctx context.Context, c *call) (any, error) {
+	from := c.time("from")
+	if from.IsZero() {
+		from = time.Now()
+	}
+	return pageOf(c.cfg.Control.Next(ctx, c.text("job"), from, c.number("limit")))
+}
+
+func answerReplicas(ctx context.Context, c *call) (any, error) {
+	return pageOf(c.cfg.Control.Replicas(ctx))
+}
+
+func answerPauses(ctx context.Context, c *call) (any, error) {
+	return pageOf(c.cfg.Control.Pauses(ctx))
+}
+
+func answerNodes(ctx context.Context, c *call) (any, error) {
+	return pageOf(c.cfg.Nodes.Nodes(ctx), nil)
+}
+
+func answerChecks(ctx context.Context, c *call) (any, error) {
+	return pageOf(c.cfg.Nodes.Checks(ctx), nil)
+}
+
+func answerLocks(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Locks(ctx)) }
+
+func answerAudit(ctx context.Context, c *call) (any, error) {
+	q := view.AuditQuery{
+		Limit: c.number("limit"), After: c.text("cursor"), Since: c.time("since"), By: c.text("by"), Job: c.text("job"),
+		Kinds: words[acts.Kind](c, "act"),
+	}
+	if text := c.text("refused"); text != "" {
+		q.Refused = new(text == "yes")
+	}
+	list, next, err := c.cfg.Control.AuditPage(ctx, q)
+	p, err := pageOf(list, err)
+	p.Next = view.Optional(next)
+	return p, err
+}
+
+// An identityRow is the user of a request.
+type identityRow struct {
+	Name    *string        `json:"name" jsonschema:"Name of the user; null: none."`
+	Role    *identity.Role `json:"role"`
+	Address string         `json:"address" jsonschema:"Address that the request came from."`
+	Replica string         `json:"replica" jsonschema:"Replica that serves the request."`
+	Version string         `json:"version" jsonschema:"Its release of Quorate."`
+}
+
+func answerWhoami(_ context.Context, c *call) (any, error) {
+	return identityRow{
+		Name: view.Optional(c.id.Name), Role: view.Optional(c.id.Role), Address: c.id.Address,
+		Replica: c.cfg.Replica, Version: c.cfg.Version,
+	}, nil
+}
+
+// A JobDetail is one job.
+type JobDetail struct {
+	Job      string      `json:"job" jsonschema:"Its current name."`
+	Versions []view.Job  `json:"versions" jsonschema:"Served versions, or the one served last."`
+	Next     []view.Next `json:"next" jsonschema:"Next ticks."`
+	Open     []view.Act  `json:"open" jsonschema:"Pending requests and pauses."`
+	Unknown  *string     `json:"unknown,omitempty" jsonschema:"Why pauses and requests are not known: the nodes are new or have restarted. Else missing."`
+}
+
+// nextOfJob is how many next ticks a job shows.
+const nextOfJob = 10
+
+func answerJob(ctx context.Context, c *call) (any, error) {
+	name := c.r.PathValue("job")
+	d, err := c.cfg.Control.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.cfg.Control.JobsIn(ctx, d, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, d.Require(d.Key(name))
+	}
+	next, err := c.cfg.Control.NextIn(d, name, time.Now(), nextOfJob)
+	if err != nil {
+		return nil, err
+	}
+	open, unknown, err := c.cfg.Control.OpenActs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.MarkNext(next, open.Pauses, unknown)
+	last := slices.MaxFunc(rows, func(x, y view.Job) int { return x.Info.Published.Compare(y.Info.Published) })
+	answer := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []view.Act{}, Unknown: view.Optional(unknown)}
+	for i, row := range rows {
+		rows[i].Paused = view.Optional(row.Info.PausedBy(open.Pauses))
+	}
+	for _, act := range slices.Concat(open.Pauses, open.Requests) {
+		if act.All || act.Job == last.Key || slices.Contains(last.Info.Tags, act.Tag) {
+			answer.Open = append(answer.Open, view.NewAct(act))
+		}
+	}
+	return answer, nil
+}
+
+// answerJobs reads the ledger only for the jobs on the page. Cursors are names.
+func answerJobs(ctx context.Context, c *call) (any, error) {
+	d, err := c.cfg.Control.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit, after := c.number("limit"), c.text("cursor")
+	var names []string
+	more := false
+	for _, v := range d.Versions {
+		if v.Name <= after || slices.Contains(names, v.Name) || !matches(v.JobInfo, c.text("q")) {
+			continue
+		}
+		if more = len(names) == limit; more {
+			break
+		}
+		names = append(names, v.Name)
+	}
+	if len(names) == 0 {
+		return pageOf([]view.Job{}, nil)
+	}
+	rows, err := c.cfg.Control.JobsIn(ctx, d, names...)
+	if err != nil {
+		return nil, err
+	}
+	unknown, err := c.cfg.Control.MarkPaused(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	p, err := pageOf(rows, nil)
+	p.Unknown = view.Optional(unknown)
+	if more {
+		p.Next = &names[len(names)-1]
+	}
+	return p, err
+}
+
+// matches searches the name, tags and description of a job.
+func matches(j scheduler.JobInfo, text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(append([]string{j.Name, j.Description}, j.Tags...), func(s string) bool {
+		return strings.Contains(strings.ToLower(s), text)
+	})
+}

@@ -1,0 +1,117 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/problem"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/identity"
+)
+
+// A Config has the users and where their requests come from.
+type Config struct {
+	// Users may log in. Names are unique.
+	Users []identity.User
+	// Anonymous says who may read without a user. Default: AnonymousNone.
+	Anonymous identity.Anonymous
+	// Proxy may name the user. Default: none.
+	Proxy identity.Proxy
+	// Identify, if set, is called first to identify a user; false: unknown.
+	Identify func(*http.Request) (identity.Identity, bool)
+	// Note records a refused act in the audit log, within Timeout.
+	Note    func(context.Context, acts.Act) error
+	Timeout time.Duration
+	// Logger. Default: discards.
+	Logger *slog.Logger
+}
+
+// Validate returns all mistakes in c.
+func (c Config) Validate() error {
+	var errs []error
+	if err := c.Anonymous.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("web: Anonymous: %w", err))
+	}
+	if len(c.Proxy.Addresses) > 0 && c.Proxy.UserHeader == "" && c.Proxy.Role != "" {
+		errs = append(errs, errors.New("web: Proxy: name the header with the user"))
+	}
+	return errors.Join(append(errs, validateUsers(c.Users))...)
+}
+
+// A Gate admits requests.
+type Gate struct {
+	cfg      Config
+	users    atomic.Pointer[users] // replaced as a whole
+	failures failures
+	turns    turns // for password checks
+	badHop   sync.Once
+	notes    noteLimit
+	origins  *http.CrossOriginProtection
+}
+
+// New returns a gate of a valid configuration.
+func New(cfg Config) *Gate {
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	g := &Gate{cfg: cfg, origins: http.NewCrossOriginProtection()}
+	g.turns.failures = &g.failures
+	g.users.Store(newUsers(cfg.Users))
+	return g
+}
+
+// NoUsers reports whether nobody can log in: there are neither users nor a proxy.
+func (g *Gate) NoUsers() bool {
+	return len(g.users.Load().byName) == 0 && g.cfg.Proxy.UserHeader == ""
+}
+
+// Valid ends when the users are replaced; streams must then be admitted again.
+func (g *Gate) Valid() context.Context { return g.users.Load().valid }
+
+// HasSessions reports whether Config.Identify is set: its sessions may end unannounced.
+func (g *Gate) HasSessions() bool { return g.cfg.Identify != nil }
+
+// Origin returns an error for a request from a page of another origin.
+func (g *Gate) Origin(r *http.Request) error { return g.origins.Check(r) }
+
+// Admit returns the user of a request that needs a role, or why the request is refused. Kind
+// is that of its act, or "".
+func (g *Gate) Admit(r *http.Request, needed identity.Role, kind acts.Kind) (identity.Identity, *problem.Problem) {
+	id, wrong := g.Identify(r)
+	if wrong == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if err := g.origins.Check(r); err != nil {
+			wrong = problem.New(http.StatusForbidden, "cross_origin", "the request comes from a page of another origin")
+		}
+	}
+	if wrong == nil {
+		wrong = Lacks(id, needed)
+	}
+	if wrong != nil && kind != "" {
+		g.noteRefusal(r, kind, id, wrong)
+	}
+	return id, wrong
+}
+
+// Lacks returns a problem if the user lacks the role.
+func Lacks(id identity.Identity, needed identity.Role) *problem.Problem {
+	switch {
+	case id.Role.Allows(needed):
+		return nil
+	case id.Name == "":
+		return problem.Unauthorized("this needs the role " + string(needed) + "; send a token or log in")
+	case id.Role == "":
+		return problem.Forbidden(id.Name + " has no role here; this needs the role " + string(needed))
+	}
+	return problem.Forbidden(id.Name + " has role " + string(id.Role) + "; this needs the role " + string(needed))
+}
+
+// noteLimit bounds the refusals in the audit log, so that they do not displace other acts.
+type noteLimit struct {
+	mu   sync.Mutex
+	fail failCount
+}

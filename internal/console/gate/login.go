@@ -1,0 +1,216 @@
+package gate
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/problem"
+	"github.com/quorate/quorate/scheduler/identity"
+)
+
+// Identify returns the user of the request, or a problem with the credentials.
+func (g *Gate) Identify(r *http.Request) (identity.Identity, *problem.Problem) {
+	if g.cfg.Identify != nil {
+		id, ok := g.cfg.Identify(r)
+		if id.Address == "" {
+			id.Address = g.Address(r)
+		}
+		if ok {
+			return id, nil
+		}
+	}
+	id := identity.Identity{Address: g.Address(r)}
+	if name := g.vouchedFor(r); name != "" { // the Authorization header may be for the proxy
+		if len(name) > identity.MaxName {
+			return id, problem.Unauthorized("the proxy names a user with more than " + strconv.Itoa(identity.MaxName) + " characters")
+		}
+		id.Name, id.Role = name, g.cfg.Proxy.Role
+		if user, ok := g.users.Load().byName[name]; ok {
+			id.Role = user.Role
+		}
+		return id, nil
+	}
+	if r.Header.Get("Authorization") != "" {
+		return g.login(r, id)
+	}
+	if g.Open(r, g.cfg.Anonymous) {
+		id.Role = identity.Viewer
+	}
+	return id, nil
+}
+
+// login checks the secret of a request.
+func (g *Gate) login(r *http.Request, id identity.Identity) (identity.Identity, *problem.Problem) {
+	name, given, basic := r.BasicAuth()
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if basic { // browsers send tokens as passwords
+		token = given
+	}
+	if basic || bearer {
+		if user, ok := g.users.Load().token(strings.TrimSpace(token)); ok && (bearer || user.Name == name) {
+			return asUser(id, user), nil
+		}
+	}
+	if basic {
+		return g.loginByPassword(r, id, name, given)
+	}
+	return id, g.failed(r, id, "")
+}
+
+// loginByPassword checks a password in its turn. Parallel guesses would be answered before
+// they are counted, and would use all processors.
+func (g *Gate) loginByPassword(r *http.Request, id identity.Identity, name, given string) (identity.Identity, *problem.Problem) {
+	if len(name) > identity.MaxName { // no user has this name, and it is not counted
+		return id, g.failed(r, id, "")
+	}
+	users, from := g.users.Load(), network(id.Address)
+	if user, ok := users.remembered(name, given, from); ok {
+		return asUser(id, user), nil
+	}
+	if g.failures.wait(id.Address, name, time.Now()) > 0 {
+		return id, g.failed(r, id, name)
+	}
+	if !g.turns.take(r.Context(), id.Address, name) {
+		return id, problem.TooMany("too many logins at once; this address keeps its place for a minute", time.Second)
+	}
+	defer g.turns.give(id.Address, name)
+	if user, ok := users.remembered(name, given, from); ok { // checked during the wait
+		return asUser(id, user), nil
+	}
+	if g.failures.wait(id.Address, name, time.Now()) == 0 {
+		if user, ok := users.password(name, given, from); ok {
+			return asUser(id, user), nil
+		}
+	}
+	return id, g.failed(r, id, name)
+}
+
+// failed counts a failed login, unless there are too many.
+func (g *Gate) failed(r *http.Request, id identity.Identity, name string) *problem.Problem {
+	now := time.Now()
+	if wait := g.failures.wait(id.Address, name, now); wait > 0 {
+		return problem.TooMany("too many failed logins", wait)
+	}
+	g.failures.add(id.Address, name, now)
+	g.cfg.Logger.Warn("a login failed", "address", id.Address, "user", name, "path", r.URL.Path)
+	return problem.Unauthorized("the user name, password or token is wrong")
+}
+
+// asUser returns the identity of a known user.
+func asUser(id identity.Identity, user identity.User) identity.Identity {
+	id.Name, id.Role = user.Name, user.Role
+	return id
+}
+
+// Address is the client's address: the last hop that is not a trusted proxy. A hop that is no address
+// counts as the proxy that named it.
+func (g *Gate) Address(r *http.Request) string {
+	peer := peerOf(r)
+	if !g.trusted(peer) {
+		return peer.String()
+	}
+	for _, line := range slices.Backward(r.Header.Values("X-Forwarded-For")) {
+		for hop, more := "", true; more; {
+			line, hop, more = cutLast(line)
+			if hop == "" {
+				continue
+			}
+			at, ok := parseHop(hop)
+			if !ok {
+				g.badHop.Do(func() {
+					g.cfg.Logger.Warn("a proxy sends X-Forwarded-For that is no address: its clients count as the proxy. This is logged once",
+						"value", hop[:min(len(hop), 100)], "proxy", peer.String())
+				})
+				return peer.String()
+			}
+			if peer = at; !g.trusted(peer) {
+				return peer.String()
+			}
+		}
+	}
+	return peer.String()
+}
+
+// cutLast cuts the last element from a list with commas; more is false if it is the only one.
+func cutLast(list string) (before, last string, more bool) {
+	i := strings.LastIndexByte(list, ',')
+	return list[:max(i, 0)], strings.TrimSpace(list[i+1:]), i >= 0
+}
+
+// parseHop reads an address with or without a port, which may be quoted.
+func parseHop(text string) (netip.Addr, bool) {
+	text = strings.Trim(text, `"`)
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return plain(at.Addr()), true
+	}
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		text = text[1 : len(text)-1]
+	}
+	at, err := netip.ParseAddr(text)
+	return plain(at), err == nil
+}
+
+func peerOf(r *http.Request) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // an invalid address is not trusted
+	return plain(peer.Addr())
+}
+
+// plain is the one form of an address: an IPv4 address is not within IPv6, and there is no zone.
+func plain(at netip.Addr) netip.Addr { return at.Unmap().WithZone("") }
+
+func (g *Gate) trusted(at netip.Addr) bool {
+	return slices.ContainsFunc(g.cfg.Proxy.Addresses, func(p netip.Prefix) bool { return p.Contains(at) })
+}
+
+// vouchedFor is the user named by a trusted proxy, or "".
+func (g *Gate) vouchedFor(r *http.Request) string {
+	if g.cfg.Proxy.UserHeader == "" || !g.trusted(peerOf(r)) {
+		return ""
+	}
+	return strings.TrimSpace(r.Header.Get(g.cfg.Proxy.UserHeader))
+}
+
+// Open reports whether a request without a user may read. Requests through a trusted proxy may
+// not: the proxy names users, and all its requests look local.
+func (g *Gate) Open(r *http.Request, some identity.Anonymous) bool {
+	if g.trusted(peerOf(r)) {
+		return false
+	}
+	switch some {
+	case identity.AnonymousAll:
+		return true
+	case identity.AnonymousLoopback:
+		return peerOf(r).IsLoopback() && !forwarded(r.Header) && loopbackName(r.Host)
+	}
+	return false
+}
+
+// forwarded reports whether a proxy has forwarded the request.
+func forwarded(h http.Header) bool {
+	return slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}, func(key string) bool {
+		return h.Get(key) != ""
+	})
+}
+
+// loopbackName reports whether a Host header names this machine. Foreign names that resolve to
+// it do not count.
+func loopbackName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	at, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && at.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// Client identifies a client for limits: users by name, others by network.
+func Client(id identity.Identity) string {
+	if id.Name != "" {
+		return "user " + id.Name
+	}
+	return "address " + network(id.Address)
+}

@@ -1,0 +1,47 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// The page of the replicas says what each has won, how its clock is, and who serves
+// something else.
+func TestReplicasPage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now()
+	behind := now.Add(-2500 * time.Millisecond) // what the clock of b says
+	for _, one := range []scheduler.Replica{
+		{ID: "b", State: "ready", ConfigHash: "c1", Seen: now, Won: new(int64(4711)), Jobs: new(12), ConfigSince: behind.Add(-time.Hour), ClockOffset: new(-2500 * time.Millisecond)},
+		{ID: "c", State: "waiting", ConfigHash: "c2", Seen: now, ClockOffset: new(300 * time.Microsecond)},
+		{ID: "d", State: "draining", ConfigHash: "c1", Seen: now},
+	} {
+		_, err := r.roster.Beat(t.Context(), one)
+		r.must(err)
+	}
+	text := string(r.ask(viewer, "GET", "/replicas", "").body)
+	for want, times := range map[string]int{
+		"4711<small>since it started": 1, "2.5 s behind": 1, "needs setting": 1, "within 1 ms": 1, "unknown": 2, "12 <code>c1": 1,
+		"differs from most": 1, "for a quorum, or for the nodes' grace": 1, "takes no new ticks": 1, "1 h ago": 1,
+	} {
+		if got := strings.Count(text, want); got != times {
+			t.Errorf("%q is there %d times, not %d: %s", want, got, times, text)
+		}
+	}
+	if strings.Contains(text, view.TwinsText) {
+		t.Errorf("replicas with ids of their own are called twins: %s", text)
+	}
+	_, err := r.roster.Beat(t.Context(), scheduler.Replica{ID: "b", Instance: "2", State: "ready", ConfigHash: "c1", Seen: now})
+	r.must(err)
+	if text := string(r.ask(viewer, "GET", "/replicas", "").body); strings.Count(text, view.TwinsText+": b (process ") != 1 {
+		t.Errorf("two processes under one id: %s", text)
+	}
+	if a := r.ask(viewer, "GET", "/api/v1/replicas", ""); !strings.Contains(string(a.body), `"won":4711`) || !strings.Contains(string(a.body), `"offset_ms":-2500`) {
+		t.Errorf("the API: %s", a.body)
+	}
+}

@@ -1,0 +1,168 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/api"
+	"github.com/quorate/quorate/internal/console/gate"
+	"github.com/quorate/quorate/internal/console/problem"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/identity"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// pagePolicy allows only resources of this server, and no inline scripts and styles.
+const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// A sheet is one page of the dashboard.
+type sheet struct {
+	path  string
+	name  string // of its template
+	under string // its entry of the navigation
+	title string
+	load  func(ctx context.Context, v *visit) (any, error)
+}
+
+// sheets lists the pages.
+func sheets() []sheet {
+	return []sheet{
+		{"/{$}", "overview", "/", "Overview", loadOverview},
+		{"/jobs", "jobs", "/jobs", "Jobs", loadJobs},
+		{"/jobs/{job}", "job", "/jobs", "Job", loadJob},
+		{"/ticks", "ticks", "/ticks", "Ticks", loadTicks},
+		{"/runs/{run}", "run", "/ticks", "Run", loadRun},
+		{"/replicas", "replicas", "/replicas", "Replicas", loadReplicas},
+		{"/nodes", "nodes", "/nodes", "Nodes", loadNodes},
+		{"/locks", "locks", "/locks", "Locks and tokens", loadLocks},
+		{"/configuration", "configuration", "/configuration", "Configuration", loadConfiguration},
+		{"/audit", "audit", "/audit", "Audit", loadAudit},
+	}
+}
+
+// A Config has what the dashboard shows besides the API's answers.
+type Config struct {
+	api.Config
+	// Warnings, if set, returns problems of this replica for the overview, as sentences.
+	Warnings func() []string
+}
+
+// Pages serves the dashboard.
+type Pages struct {
+	Config
+	api       *api.API
+	gate      *gate.Gate
+	sheets    []sheet
+	templates map[string]*template.Template // by the name of the sheet
+	memory    memory
+	contests  contests
+	problems  view.Problems
+	files     map[string]file
+}
+
+// New returns the pages, which read the API. It requires the same fields of cfg as the API.
+func New(cfg Config, a *api.API, g *gate.Gate) (*Pages, error) {
+	p := &Pages{Config: cfg, api: a, gate: g, sheets: sheets(), templates: map[string]*template.Template{}}
+	names := []string{"problem", "act"}
+	for _, one := range p.sheets {
+		names = append(names, one.name)
+	}
+	for _, name := range names {
+		t, err := template.New(name).Funcs(functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
+		if err != nil {
+			return nil, fmt.Errorf("web: page %s: %w", name, err)
+		}
+		p.templates[name] = t
+	}
+	var err error
+	p.files, err = readFiles()
+	return p, err
+}
+
+// Route adds the pages to the routes of the server.
+func (p *Pages) Route(mux *http.ServeMux) {
+	for _, one := range p.sheets {
+		mux.HandleFunc("GET "+one.path, func(w http.ResponseWriter, r *http.Request) { p.serveSheet(w, r, one) })
+	}
+	p.routeActs(mux)
+	mux.HandleFunc("GET /login", p.serveLogin)
+	mux.HandleFunc("GET /static/{file}", p.serveFile)
+	mux.HandleFunc("POST /theme", p.serveTheme)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		v, _ := p.enter(r, sheet{title: "Not found"}) // the same answer without the right to read
+		p.refuse(w, v, problem.New(http.StatusNotFound, "not_found", "there is no page "+r.URL.Path))
+	})
+}
+
+// NoUsers reports whether nobody can log in.
+func (p *Pages) NoUsers() bool { return p.gate.NoUsers() }
+
+// serveSheet serves a page.
+func (p *Pages) serveSheet(w http.ResponseWriter, r *http.Request, one sheet) {
+	ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
+	defer cancel()
+	v, wrong := p.enter(r.WithContext(ctx), one)
+	if wrong != nil {
+		p.refuse(w, v, wrong)
+		return
+	}
+	data, err := one.load(ctx, v)
+	if err != nil {
+		p.refuse(w, v, p.api.Explain(v.r, err))
+		return
+	}
+	v.Data, v.Done = data, doneText(v.query.Get("done"))
+	p.write(w, v, http.StatusOK)
+}
+
+// enter admits a request that may read.
+func (p *Pages) enter(r *http.Request, one sheet) (*visit, *problem.Problem) {
+	v := p.visit(r, one)
+	id, wrong := p.gate.Admit(r, identity.Viewer, "")
+	if v.ID = id; wrong != nil {
+		return v, wrong
+	}
+	var err error
+	if v.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return v, problem.BadRequest("the query cannot be read: " + err.Error())
+	}
+	return v, v.choose(v.query.Get("tz"))
+}
+
+func (p *Pages) visit(r *http.Request, one sheet) *visit {
+	return &visit{
+		Pages: p, address: address{p.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
+		r: r, sheet: one, Title: p.titleOf(one), ID: identity.Identity{Address: p.gate.Address(r)},
+	}
+}
+
+// refuse serves the page of a problem.
+func (p *Pages) refuse(w http.ResponseWriter, v *visit, wrong *problem.Problem) {
+	v.sheet.name, v.Data = "problem", wrong
+	wrong.Head(w.Header())
+	p.write(w, v, wrong.Status)
+}
+
+// write renders a page in memory before it sends it.
+func (p *Pages) write(w http.ResponseWriter, v *visit, status int) {
+	var text bytes.Buffer
+	if err := p.templates[v.sheet.name].ExecuteTemplate(&text, "layout", v); err != nil {
+		p.Logger.Error("a page could not be rendered", "page", v.sheet.name, "why", err)
+		http.Error(w, "this page could not be rendered; the log of replica "+p.Replica+" says why", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = text.WriteTo(w) // the client may be gone
+}

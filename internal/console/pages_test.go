@@ -1,0 +1,480 @@
+package console_test
+
+import (
+	"context"
+	"html"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// runID is that of the latest run of report.
+func (r *rig) runID() string {
+	r.Helper()
+	items, _ := get[view.Run](r, "/api/v1/jobs/report/runs?limit=1")
+	return *items[0].ID
+}
+
+// paths are those of all pages.
+func (r *rig) paths() []string {
+	return []string{
+		"/", "/?range=24h&tz=local", "/jobs", "/jobs?q=FINANCE", "/jobs/report", "/jobs/report?tz=job", "/ticks", "/ticks?job=report&outcome=failed",
+		"/ticks?tz=Asia%2FKolkata", "/runs/" + r.runID(), "/replicas", "/nodes", "/nodes?check=1", "/locks", "/configuration", "/configuration?set=report&from=report&to=report", "/audit",
+		"/jobs/report/trigger", "/jobs/report/pause", "/jobs/report/resume", "/jobs/report/backfill", "/jobs/report/cancel", "/pause", "/resume",
+		"/locks/report/release",
+	}
+}
+
+// Every page is complete without scripts, allows none but its own, and shows what
+// others wrote as text.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *console.Config) {
+		c.Settings = func() any { return map[string]string{"x": hostile} }
+		c.Nodes = heldNodes{}
+	})
+	r.run(time.Now().Add(-time.Second).Truncate(time.Millisecond), ledger.Running)
+	failed, _ := get[view.Run](r, "/api/v1/jobs/report/runs?outcome=failed")
+	for _, path := range append(r.paths(), "/runs/"+*failed[0].ID) {
+		a := r.ask(admin, "GET", path, "")
+		text := string(a.body)
+		if a.status != http.StatusOK || !strings.Contains(a.header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %s", path, a.status, text)
+			continue
+		}
+		if policy := a.header.Get("Content-Security-Policy"); policy != wantPolicy {
+			t.Errorf("%s: the policy is %q", path, policy)
+		}
+		for _, foul := range []string{"<script>", "alert(\"", " style=", " onclick=", "ZgotmplZ", "%!", "{{", "(0x", "no value"} {
+			if strings.Contains(text, foul) {
+				t.Errorf("%s has %s: %s", path, foul, text)
+			}
+		}
+		if !strings.Contains(text, "</html>") || strings.Count(text, "<h1") != 1 {
+			t.Errorf("%s is not laid out: %s", path, text)
+		}
+	}
+}
+
+const wantPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// heldNodes are nodes with a lock that somebody holds.
+type heldNodes struct{ fewNodes }
+
+func (heldNodes) Locks(context.Context) ([]view.Lock, error) {
+	return []view.Lock{{Job: "report", State: "held", Holder: view.Optional(hostile), Nodes: "2/2"}}, nil
+}
+
+// What is not there, or cannot be asked for, is said in a page that says what to do.
+func TestPagesThatFail(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for path, want := range map[string]int{
+		"/nothing": 404, "/jobs/nothing": 404, "/runs/x": 400, "/runs/report@20200101T000000.000Z": 404, "/?range=9h": 400, "/?tz=Mars": 400,
+		"/ticks?outcome=x": 400, "/ticks?since=x": 400, "/static/nothing": 404, "/ticks?cursor=!": 400, "/jobs?%zz": 400,
+	} {
+		a := r.ask(viewer, "GET", path, "")
+		if a.status != want || !strings.Contains(string(a.body), "role=\"alert\"") || a.header.Get("Content-Security-Policy") != wantPolicy {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	a := r.ask(nobody, "GET", "/", "")
+	if a.status != http.StatusUnauthorized || len(a.header.Values("WWW-Authenticate")) == 0 || strings.Contains(string(a.body), "report") {
+		t.Errorf("nobody: %d %v %s", a.status, a.header, a.body)
+	}
+}
+
+// The overview says in words what is wrong.
+func TestOverviewInWords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text := string(r.ask(viewer, "GET", "/?range=1h", "").body)
+	for _, want := range []string{
+		"1 of 2 nodes votes (n2 is down): no quorum. No tick can start until 2 of them vote.", "1 replica, ready; no other can take over.",
+		"3 failed, 1 skipped.", "Failed in the last 24 h: report (3 times).", "Last failed: report.", "Paused: tag finance.", "Nothing is running.", "All next ticks are paused: report skips its tick in ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the overview does not say %q: %s", want, text)
+		}
+	}
+	if n := strings.Count(text, `class="bad bar"`); n != 3 {
+		t.Errorf("%d bars of failed runs are drawn", n)
+	}
+	if n := strings.Count(text, `class="calm tick"`); n != 1 {
+		t.Errorf("%d skipped ticks are drawn", n)
+	}
+}
+
+// Where there are more ticks in the range than are drawn, the overview says which. What
+// failed and what was missed is counted for 24 hours all the same, whatever the range is.
+func TestOverviewSaysWhatItCounts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now().Truncate(time.Second)
+	for n := range 430 {
+		r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
+	}
+	text := string(r.ask(viewer, "GET", "/?range=1h&tz=Europe%2FParis", "").body)
+	for _, want := range []string{
+		"Latest 400 ticks since ", ": 399 missed, 1 skipped.", "Missed in the last 24 h: sweep (429 times).", "Failed in the last 24 h: report (3 times).", "won 0 of 0 ticks",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the overview does not say %q: %s", want, text)
+		}
+	}
+	text = string(r.ask(viewer, "GET", "/?range=15m", "").body)
+	if !strings.Contains(text, "Latest 400 ticks since ") || !strings.Contains(text, "Missed in the last 24 h: sweep (429 times).") {
+		t.Errorf("of 15 minutes: %s", text)
+	}
+}
+
+// The lane of a replica says how many of the ticks that are drawn it has won.
+func TestLaneCountsWins(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text := string(r.ask(viewer, "GET", "/?range=1h", "").body)
+	if !strings.Contains(text, "ready, won 3 of 3 ticks") || strings.Contains(text, "is not counted here") {
+		t.Errorf("the lane of a: %s", text)
+	}
+}
+
+// While no quorum answers pages show what was read last, and since when.
+func TestPagesWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	away := new(atomic.Bool)
+	r := newRig(t, func(c *console.Config) {
+		c.Control.Roster, c.Control.Ledger, c.Control.Remembered = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
+	})
+	before := r.ask(viewer, "GET", "/jobs/report", "")
+	away.Store(true)
+	after := r.ask(viewer, "GET", "/jobs/report", "")
+	if after.status != http.StatusOK || !strings.Contains(string(after.body), "This page was read at") || strings.Contains(string(before.body), "This page was read at") {
+		t.Errorf("without a quorum: %d %s", after.status, after.body)
+	}
+	if a := r.ask(viewer, "GET", "/ticks", ""); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Errorf("what was never read: %d %s", a.status, a.body)
+	}
+	if a := r.ask(viewer, "GET", "/", ""); a.status != http.StatusOK || !strings.Contains(string(a.body), "The state of the replicas is unknown") {
+		t.Errorf("the overview: %d %s", a.status, a.body)
+	}
+}
+
+// A roster does not answer while its nodes are away.
+type roster struct {
+	scheduler.Roster
+	away *atomic.Bool
+}
+
+func (r roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+	if r.away.Load() {
+		return nil, locking.ErrNoQuorum
+	}
+	return r.Roster.Replicas(ctx)
+}
+
+// A ledger does neither.
+type pagesLedger struct {
+	kept
+	away *atomic.Bool
+}
+
+type kept = view.Store
+
+func (l pagesLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	if l.away.Load() {
+		return nil, locking.ErrNoQuorum
+	}
+	return l.kept.Skim(ctx, ask, perTick)
+}
+
+// Links stay under the base path, and in the zone.
+func TestLinksStayUnderTheBasePath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *console.Config) { c.BasePath = "/admin/cron" })
+	links := regexp.MustCompile(`(?:href|src|action|data-events)="([^"]*)"`)
+	for _, path := range []string{"/", "/jobs", "/jobs/report", "/ticks", "/nodes", "/locks", "/audit", "/jobs/report/pause"} {
+		a := r.ask(operator, "GET", "/admin/cron"+path+"?tz=local", "")
+		found := links.FindAllStringSubmatch(string(a.body), -1)
+		if a.status != http.StatusOK || len(found) < 10 {
+			t.Fatalf("%s: %d, %d links", path, a.status, len(found))
+		}
+		for _, link := range found {
+			to := html.UnescapeString(link[1])
+			if !strings.HasPrefix(to, "/admin/cron/") && !strings.HasPrefix(to, "#") {
+				t.Errorf("%s links to %s", path, to)
+			}
+			if !strings.HasPrefix(to, "/admin/cron/jobs") {
+				continue
+			}
+			if got := r.ask(operator, "GET", to, ""); got.status != http.StatusOK {
+				t.Errorf("%s links to %s: %d", path, to, got.status)
+			}
+		}
+	}
+}
+
+// send fills in a form.
+func (r *rig) send(who secret, path string, filled url.Values, mend ...func(*http.Request)) answer {
+	r.Helper()
+	mend = append([]func(*http.Request){func(req *http.Request) {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Sec-Fetch-Site", "same-origin")
+	}}, mend...)
+	return r.ask(who, "POST", path, filled.Encode(), mend...)
+}
+
+// Forms ask for acts as who sends them, with the reason; sent twice they ask once.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	from := time.Now().UTC().Truncate(time.Hour).Add(-150 * time.Minute) // half past
+	day := url.Values{"reason": {"why"}, "from": {from.Format("2006-01-02T15:04")}, "to": {from.Add(2 * time.Hour).Format("2006-01-02T15:04:05")}}
+	dry := maps.Clone(day)
+	dry.Set("dry_run", "1")
+	for _, tt := range []struct {
+		path   string
+		who    secret
+		filled url.Values
+		status int
+		want   string // where it goes on, or what it says
+	}{
+		{"/jobs/report/trigger", operator, url.Values{"reason": {"why"}, "params": {`{"a":1}`}, "key": {"twice"}}, 303, "/jobs/report?done=trigger"},
+		{"/jobs/report/trigger", operator, url.Values{"reason": {"why"}, "params": {`{"a":1}`}, "key": {"twice"}}, 303, "/jobs/report?done=trigger"},
+		{"/jobs/report/trigger", operator, url.Values{"reason": {"why"}, "params": {`{`}}, 400, "role=\"alert\""},
+		{"/jobs/report/trigger", operator, url.Values{}, 400, "reason"},
+		{"/jobs/nothing/trigger", operator, url.Values{"reason": {"why"}}, 404, "nothing"},
+		{"/jobs/report/pause", operator, url.Values{"reason": {"why"}}, 303, "/jobs/report?done=pause"},
+		{"/jobs/report/resume", operator, url.Values{"reason": {"why"}}, 303, "/jobs/report?done=resume"},
+		{"/jobs/report/backfill", operator, dry, 200, "2 ticks would run"},
+		{"/jobs/report/backfill", operator, day, 303, "/jobs/report?done=backfill"},
+		{"/jobs/report/cancel", operator, url.Values{"reason": {"why"}}, 404, "no run"},
+		{"/pause", operator, url.Values{"reason": {"why"}, "tag": {"finance"}}, 303, "/jobs?done=pause"},
+		{"/resume", operator, url.Values{"reason": {"why"}, "all": {"1"}}, 303, "/jobs?done=resume"},
+		{"/locks/report/release", admin, url.Values{"reason": {"why"}, "confirm": {"other"}}, 400, "confirm is not report"},
+		{"/locks/report/release", admin, url.Values{"reason": {"why"}, "confirm": {"report"}}, 303, "/locks?done=release"},
+		{"/locks/report/release", operator, url.Values{"reason": {"why"}, "confirm": {"report"}}, 403, "needs the role admin"},
+		{"/jobs/report/trigger", viewer, url.Values{"reason": {"why"}}, 403, "needs the role operator"},
+		{"/jobs/report/trigger", nobody, url.Values{"reason": {"why"}}, 401, "log in"},
+	} {
+		a := r.send(tt.who, tt.path, tt.filled)
+		if a.status != tt.status || !strings.Contains(a.header.Get("Location")+string(a.body), tt.want) {
+			t.Errorf("%s %v as %q: %d %s %s", tt.path, tt.filled, tt.who.name, a.status, a.header.Get("Location"), a.body)
+		}
+	}
+	if len(r.evicted) != 1 {
+		t.Errorf("locks were taken: %v", r.evicted)
+	}
+	triggers := 0
+	audit, _ := get[view.Act](r, "/api/v1/audit")
+	for _, act := range audit {
+		if act.Kind == acts.Trigger && !strings.HasPrefix(view.Text(act.Result), "refused") {
+			triggers++
+			if !strings.HasPrefix(view.Text(act.By), "ann@") || view.Text(act.Reason) != "why" || string(act.Params) != `{"a":1}` {
+				t.Errorf("the audit log has %+v", act)
+			}
+		}
+	}
+	if triggers != 1 {
+		t.Errorf("%d triggers were asked for: %+v", triggers, audit)
+	}
+}
+
+// Pages of others send no forms.
+func TestFormsOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	foreign := func(req *http.Request) { req.Header.Set("Sec-Fetch-Site", "cross-site") }
+	for _, path := range []string{"/jobs/report/trigger", "/theme"} {
+		if a := r.send(operator, path, url.Values{"reason": {"why"}, "to": {"dark"}}, foreign); a.status != http.StatusForbidden {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
+// Dark and light are chosen without scripts, and lead nowhere else.
+func TestTheme(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for back, want := range map[string]string{"/jobs?q=x": "/jobs?q=x", "//evil.example/": "/", "https://evil.example/": "/", "/\\evil.example": "/", "": "/"} {
+		a := r.send(nobody, "/theme", url.Values{"to": {"dark"}, "back": {back}})
+		if a.status != http.StatusSeeOther || a.header.Get("Location") != want || !strings.Contains(a.header.Get("Set-Cookie"), "=dark; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax") {
+			t.Errorf("back to %q: %d %v", back, a.status, a.header)
+		}
+	}
+	a := r.ask(viewer, "GET", "/nodes", "", func(req *http.Request) { req.Header.Set("Cookie", "quorate_theme=dark") })
+	if !strings.Contains(string(a.body), `data-theme="dark"`) {
+		t.Errorf("the page is not dark: %s", a.body)
+	}
+}
+
+// Who has less of a role is told what it takes, and is shown no button.
+func TestActsAreShownByRole(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *console.Config) { c.Nodes = heldNodes{} })
+	for _, tt := range []struct {
+		who        secret
+		path, want string
+		shown      bool
+	}{
+		{viewer, "/jobs/report", "Trigger…", false},
+		{operator, "/jobs/report", "Trigger…", true},
+		{operator, "/locks", "Release…", false},
+		{admin, "/locks", "Release…", true},
+		{viewer, "/jobs/report/trigger", `method="post" action="/jobs`, false},
+		{operator, "/jobs/report/trigger", `method="post" action="/jobs`, true},
+		{operator, "/locks/report/release", "This needs the role admin", true},
+	} {
+		if a := r.ask(tt.who, "GET", tt.path, ""); strings.Contains(string(a.body), tt.want) != tt.shown {
+			t.Errorf("%s for %s: %s: %s", tt.path, tt.who.name, tt.want, a.body)
+		}
+	}
+}
+
+// Contests that this replica loses are marks in its lane.
+func TestLostContests(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Observe(scheduler.Event{Kind: scheduler.EventLost, Entry: ledger.Entry{Job: "report", Tick: time.Now()}})
+	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Count(text, `class="calm lost"`) != 1 {
+		t.Errorf("no lost contest is drawn: %s", text)
+	}
+}
+
+// The overview of a cluster that has just begun is not mostly empty.
+func TestOverviewOfAFreshCluster(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for path, want := range map[string]string{
+		"/": `15m</a> <a href="/?range=1h">`, "/?range=1h": `<a href="/?range=1h" aria-current="true">1h</a>`,
+	} {
+		if text := string(r.ask(viewer, "GET", path, "").body); !strings.Contains(text, want) || strings.Contains(text, "All runs are from the last") != (path == "/") {
+			t.Errorf("%s does not have %s: %s", path, want, text)
+		}
+	}
+	old := ledger.Entry{Job: "sweep", Tick: time.Now().Add(-40 * time.Minute).Truncate(time.Second), Outcome: ledger.Missed, Reason: ledger.TextReason("x")}
+	r.record(old)
+	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Contains(text, "All runs are from the last") {
+		t.Errorf("what ran before is not shown: %s", text)
+	}
+}
+
+// A replica that is killed stays in sight: the overview says that it is lost and that its
+// run was interrupted and repeated, and the list of replicas has it, long after 15 seconds.
+// One that left is neither.
+func TestKilledReplicaIsSeen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		ctx, at := context.Background(), time.Now()
+		for _, id := range []string{"web-1", "web-2"} {
+			_, err := r.roster.Beat(ctx, scheduler.Replica{ID: id, State: "ready", ConfigHash: "c1", Started: at})
+			r.must(err)
+		}
+		claim := func(replica string) (locking.Lease, ledger.Entry) {
+			e := ledger.Entry{Job: "report", Tick: at, Outcome: ledger.Running, Trigger: ledger.BySchedule, Replica: replica, Started: time.Now()}
+			lease, err := r.locks.TryAcquire(ctx, locking.Request{
+				Name: "report", Tick: at, TTL: 10 * time.Second, Holder: replica, Mode: locking.AtLeastOnce, Note: ledger.EncodeNote(e),
+			})
+			r.must(err)
+			return lease, e
+		}
+		claim("web-2") // and is killed
+		time.Sleep(20 * time.Second)
+		lease, e := claim("web-1")
+		e.Outcome, e.Finished = ledger.Succeeded, time.Now()
+		r.must(lease.Release(ctx, ledger.EncodeNote(e)))
+		r.must(r.roster.Leave(ctx, scheduler.Replica{ID: "web-1"}))
+		_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		r.must(err)
+
+		r.shows("/", []string{
+			"web-2 is lost, silent for 20 s", "web-1 has gone.", "1 interrupted and run again", "Interrupted and run again in the last 24 h: report.",
+			"an attempt on web-2 was interrupted; attempt 2 on web-1: succeeded",
+		}, []string{"all ready"})
+		r.shows("/replicas", []string{"web-2", "lost", "it did not leave", "lost for 24 hours"}, []string{"web-1"})
+		r.shows("/ticks", []string{"run again: an attempt on web-2 was interrupted"}, nil)
+		r.shows("/runs/"+e.ID(), []string{"<b>Interrupted</b>", "replica web-2 had it: interrupted"}, []string{"Handed over"})
+		rows, _ := get[view.Tick](r, "/api/v1/ticks?limit=1")
+		if len(rows) != 1 || rows[0].Interruptions != 1 || view.Text(rows[0].InterruptedOn) != "web-2" {
+			t.Errorf("the API lists %+v", rows)
+		}
+		time.Sleep(time.Hour)
+		_, err = r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		r.must(err)
+		r.shows("/", []string{"web-2 is lost, silent for 1 h", "Interrupted and run again in the last 24 h: report."}, nil)
+		time.Sleep(23 * time.Hour)
+		_, err = r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		r.must(err)
+		r.shows("/replicas", []string{"ready"}, []string{"web-2"})
+	})
+}
+
+// A job's page says since when its version is served, not when a replica last repeated it;
+// without a quorum nothing is promised for the next ticks; nodes restart one at a time.
+func TestPagesSayWhatIsSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now().UTC().Truncate(time.Second)
+	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{{
+		Name: "report", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1", Published: now, Since: now.Add(-5 * time.Hour), Hash: "abc",
+	}}))
+	r.shows("/jobs/report", []string{"<code>abc</code>, served since <time datetime=\"" + now.Add(-5*time.Hour).Format(time.RFC3339)}, []string{"published"})
+	r.shows("/", []string{"Next, if ticks can start by then"}, nil)
+	r.shows("/nodes?check=1", []string{"may be restarted, one node at a time"}, nil)
+}
+
+// A tick that did not run has a page as a run has, and every list links to it; a column
+// without a heading does not exist.
+func TestTicksWithoutARunAreLinked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *console.Config) { c.Nodes = heldNodes{} })
+	at := time.Now().Add(-30 * time.Second).UTC().Truncate(time.Second)
+	r.record(ledger.Entry{Job: "report", Tick: at, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
+	page := "/runs/report@" + at.Format("20060102T150405.000Z")
+	for path, least := range map[string]int{"/ticks": 1, "/jobs/report": 2, "/": 2} {
+		text := string(r.ask(viewer, "GET", path, "").body)
+		if n := strings.Count(text, `href="`+page+`"`); n < least {
+			t.Errorf("%s links %d times to %s, want %d: %s", path, n, page, least, text)
+		}
+	}
+	r.shows(page, []string{"missed"}, nil)
+	for _, who := range []secret{viewer, admin} {
+		if text := string(r.ask(who, "GET", "/locks", "").body); strings.Contains(text, "<th></th>") || strings.Contains(text, "<td></td></tr>") {
+			t.Errorf("%s sees a column without a heading: %s", who.name, text)
+		}
+	}
+}
+
+// The contests that the answering replica has lost do not take the room of its runs.
+func TestContestsDoNotBuryRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for n := range 60 {
+		r.Observe(scheduler.Event{Kind: scheduler.EventLost, Entry: ledger.Entry{Job: "report", Tick: time.Now().Add(-time.Duration(n) * time.Second)}})
+	}
+	text := string(r.ask(viewer, "GET", "/?range=15m", "").body)
+	runs := regexp.MustCompile(`<rect class="run" [^>]*y="(\d+)"`).FindAllStringSubmatch(text, -1)
+	lost := regexp.MustCompile(`class="calm lost"><title>[^<]*</title><circle [^>]*cy="(\d+)"`).FindAllStringSubmatch(text, -1)
+	if len(runs) != 3 || len(lost) != 60 {
+		t.Fatalf("%d runs and %d contests are drawn: %s", len(runs), len(lost), text)
+	}
+	for _, one := range append(lost, runs...) {
+		if y := one[1]; y != lost[0][1] && y != runs[0][1] {
+			t.Errorf("something is drawn at %s, runs at %s, contests at %s", y, runs[0][1], lost[0][1])
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package console_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/acts"
+)
+
+// Every pause is listed, and ended by its id: that of a job that is not known, too.
+func TestPausesAreListedAndEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, err := r.acts.Do(t.Context(), acts.Act{ID: "p1", Kind: acts.Pause, Job: "gone for long", By: "x", Reason: "so"})
+	r.must(err)
+	rows, _ := get[view.Act](r, "/api/v1/pauses")
+	if len(rows) != 2 {
+		t.Fatalf("the pauses are %+v", rows)
+	}
+	for body, want := range map[string]int{
+		`{"reason": "so", "id": "nosuch"}`:             http.StatusNotFound,
+		`{"reason": "so", "id": "p1", "all": true}`:    http.StatusBadRequest,
+		`{"reason": "so", "id": "p1", "tag": "other"}`: http.StatusBadRequest,
+	} {
+		if a := r.ask(operator, "POST", "/api/v1/resume", body); a.status != want {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	for _, row := range rows {
+		if a := r.ask(operator, "POST", "/api/v1/resume", `{"reason": "so", "id": "`+row.ID+`"}`); a.status != http.StatusOK || !strings.Contains(string(a.body), `"kind":"resume"`) {
+			t.Errorf("%s: %d %s", row.ID, a.status, a.body)
+		}
+	}
+	if rows, _ := get[view.Act](r, "/api/v1/pauses"); len(rows) != 0 {
+		t.Errorf("after that they are %+v", rows)
+	}
+	if a := r.ask(nobody, "GET", "/api/v1/pauses", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("nobody: %d %s", a.status, a.body)
+	}
+}
+
+// Asking again with the same key for the end of the same pause returns what the first
+// request did. Another request needs another key.
+func TestResumeByIDIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, err := r.acts.Do(t.Context(), acts.Act{ID: "p1", Kind: acts.Pause, Job: "gone for long", By: "x", Reason: "so"})
+	r.must(err)
+	const body = `{"reason": "so", "id": "p1"}`
+	var acts []view.Act
+	for range 2 {
+		a := r.ask(operator, "POST", "/api/v1/resume", body, keyed("K"))
+		var done struct{ Act view.Act }
+		if err := json.Unmarshal(a.body, &done); err != nil || a.status != http.StatusOK {
+			t.Fatalf("try %d: %d %s, %v", len(acts)+1, a.status, a.body, err)
+		}
+		acts = append(acts, done.Act)
+	}
+	if acts[0].ID == "" || acts[0].ID != acts[1].ID || acts[0].At != acts[1].At {
+		t.Errorf("%+v, and then %+v", acts[0], acts[1])
+	}
+	if a := r.ask(operator, "POST", "/api/v1/resume", body, keyed("L")); a.status != http.StatusNotFound {
+		t.Errorf("with another key: %d %s", a.status, a.body)
+	}
+	if a := r.ask(operator, "POST", "/api/v1/resume", `{"reason": "another", "id": "p1"}`, keyed("K")); a.code() != "key_reused" {
+		t.Errorf("another request with the key: %d %s", a.status, a.body)
+	}
+}

@@ -1,0 +1,221 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// hostile is a text that must not become part of a page.
+const hostile = `</script><script>alert("x")</script>`
+
+// A rig is a server over a cluster in memory.
+type rig struct {
+	testing.TB
+	*console.Server
+	locks  *locktest.Memory
+	ledger *schedtest.Ledger
+	roster *schedtest.Roster
+	acts   *schedtest.Acts
+
+	mu      sync.Mutex
+	evicted []string
+}
+
+// A secret is how a user says who they are.
+type secret struct{ name, password, token string }
+
+var (
+	admin    = secret{name: "root", token: "qt_admin"}
+	operator = secret{name: "ann", token: "qt_operator"}
+	typed    = secret{name: "ann", password: "a long enough password"} // the operator, in a browser
+	viewer   = secret{name: "bob", token: "qt_viewer"}
+	nobody   = secret{}
+)
+
+// stored are the users with the forms in which their secrets are kept. The password
+// has as few rounds as are allowed: to check it takes a while.
+func stored() []identity.User {
+	const password = "pbkdf2-sha256$100000$c2FsdCBvZiBhIHRlc3Rlcg$Dvvp4StPSBoZNVEZUEGOzd/+KuL0cn7l5MNZiduwKbc"
+	return []identity.User{
+		{Name: admin.name, Role: identity.Admin, Token: tokenOf(admin)},
+		{Name: operator.name, Role: identity.Operator, Password: password, Token: tokenOf(operator)},
+		{Name: viewer.name, Role: identity.Viewer, Token: tokenOf(viewer)},
+	}
+}
+
+// newRig has two jobs, one of which has run three times, and a pause.
+func newRig(tb testing.TB, mend ...func(*console.Config)) *rig {
+	tb.Helper()
+	r := &rig{TB: tb, locks: new(locktest.Memory), roster: new(schedtest.Roster), acts: new(schedtest.Acts)}
+	r.ledger = schedtest.NewLedger(r.locks)
+	cfg := console.Config{
+		Control: view.Control{
+			Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Remembered: r.roster.Remembered, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
+		},
+		Nodes: fewNodes{}, Replica: "a", Version: "v1",
+		Options: console.Options{
+			Users: stored(), Anonymous: identity.AnonymousNone, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		},
+	}
+	for _, m := range mend {
+		m(&cfg)
+	}
+	var err error
+	if r.Server, err = console.New(cfg); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(r.Close)
+	r.fill()
+	return r
+}
+
+// fill lets a job run three times, and another one be skipped.
+func (r *rig) fill() {
+	r.Helper()
+	ctx, now := context.Background(), time.Now().Truncate(time.Second)
+	info := scheduler.JobInfo{Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: now, ConfigHash: "c1", Tags: []string{"finance"}}
+	for _, name := range []string{"report", "sweep"} {
+		info.Name, info.Description = name, hostile
+		r.must(r.roster.Publish(ctx, []scheduler.JobInfo{info}))
+	}
+	r.keep("report", "report", "1", map[string]any{"x": hostile}) // named as jobs are, so that what asks at random finds it
+	_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", Host: "h", PID: 1, State: "ready", ConfigHash: "c1", Started: now})
+	r.must(err)
+	for n := range 3 {
+		r.run(now.Add(time.Duration(n-10)*time.Minute), ledger.Failed)
+	}
+	r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.TextReason(hostile)})
+	_, err = r.acts.Do(ctx, acts.Act{Kind: acts.Pause, Tag: "finance", By: "x", Reason: hostile})
+	r.must(err)
+}
+
+func (r *rig) run(at time.Time, outcome ledger.Outcome) ledger.Entry {
+	r.Helper()
+	e := ledger.Entry{Job: "report", Tick: at, Outcome: ledger.Running, Trigger: ledger.BySchedule, Replica: "a", Started: at}
+	lease, err := r.locks.TryAcquire(context.Background(), locking.Request{Name: e.Job, Tick: at, TTL: time.Minute, Holder: "a", Note: ledger.EncodeNote(e)})
+	r.must(err)
+	e.Token = lease.Claim().Token
+	if outcome == ledger.Running {
+		return e
+	}
+	e.Outcome, e.Finished, e.Error, e.Tries = outcome, at.Add(time.Second), hostile, 1
+	r.must(lease.Release(context.Background(), ledger.EncodeNote(e)))
+	r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile}))
+	return e
+}
+
+func (r *rig) record(e ledger.Entry) {
+	r.Helper()
+	_, err := r.ledger.Record(context.Background(), e)
+	r.must(err)
+}
+
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// evict takes the lock of report only.
+func (r *rig) evict(_ context.Context, name string, _ locking.Token, reason string) (view.Lock, error) {
+	if name != "report" {
+		return view.Lock{}, fmt.Errorf("%w: nobody holds it", view.ErrNotFound)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.evicted = append(r.evicted, name+": "+reason)
+	return view.Lock{Job: name, State: "held", Holder: view.Optional("a"), Nodes: "3/3"}, nil
+}
+
+// fewNodes are two nodes, one of which is down, and no locks.
+type fewNodes struct{}
+
+func (fewNodes) NodeKind() string { return view.KindNode }
+
+func (fewNodes) Nodes(context.Context) []view.Node {
+	return []view.Node{
+		{Node: "n1", URL: "redis://n1", State: "voting", Members: []string{"n1"}, Warnings: []string{}},
+		{Node: "n2", URL: "redis://n2", State: "down", Error: view.Optional("n2: refused"), Members: []string{}, Warnings: []string{hostile}},
+	}
+}
+
+func (fewNodes) Checks(context.Context) []view.Check {
+	return []view.Check{{Node: view.Optional("n1"), State: "voting", Verdict: "ok", MayRestart: true, Findings: []view.Finding{}}}
+}
+
+func (fewNodes) Locks(context.Context) ([]view.Lock, error) { return nil, nil }
+
+// An answer is what a request was answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// ask makes a request as somebody, with a body if it is not empty.
+func (r *rig) ask(who secret, method, path, body string, mend ...func(*http.Request)) answer {
+	r.Helper()
+	req := httptest.NewRequestWithContext(r.Context(), method, path, strings.NewReader(body))
+	req.RemoteAddr = "192.0.2.1:4711"
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if who.token != "" {
+		req.Header.Set("Authorization", "Bearer "+who.token)
+	} else if who.name != "" {
+		req.SetBasicAuth(who.name, who.password)
+	}
+	for _, m := range mend {
+		m(req)
+	}
+	rec := httptest.NewRecorder()
+	r.ServeHTTP(rec, req)
+	return answer{rec.Code, rec.Header(), rec.Body.Bytes()}
+}
+
+// get reads a page as a viewer.
+func get[R any](r *rig, path string) (items []R, next string) {
+	r.Helper()
+	a := r.ask(viewer, "GET", path, "")
+	var page struct {
+		Items []R
+		Next  *string
+	}
+	if err := json.Unmarshal(a.body, &page); err != nil || a.status != http.StatusOK {
+		r.Fatalf("%s: %d %s, %v", path, a.status, a.body, err)
+	}
+	if page.Next != nil {
+		next = *page.Next
+	}
+	return page.Items, next
+}
+
+// code is what a problem says to programs.
+func (a answer) code() string {
+	var p struct{ Code string }
+	_ = json.Unmarshal(a.body, &p)
+	return p.Code
+}

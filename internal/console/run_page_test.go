@@ -1,0 +1,114 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/console"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// polled is a run of which much is known.
+func polled(e ledger.Entry) ledger.Entry {
+	beat := ledger.Beat{At: e.Started.Add(5 * time.Second), Left: 9 * time.Second, Took: time.Millisecond, Answers: [7]locking.Answer{'+', '+', 'u'}}
+	bad := ledger.Beat{At: e.Started.Add(10 * time.Second), Left: 4 * time.Second, Failed: true, Answers: [7]locking.Answer{'+', 'u', 'u'}}
+	e.Votes = locking.Votes{For: 2, Of: 3}
+	e.Poll = locking.Poll{Rounds: 2, List: 1, Answers: [7]locking.Answer{'+', 'u', '+'}, Errors: hostile}
+	e.Beats = &ledger.Beats{Count: 40, Failed: 1, Least: bad, Lapse: bad, Why: hostile, Last: []ledger.Beat{beat, bad}}
+	return e
+}
+
+// A page of a run says what each node answered and how the lease was extended, while
+// it goes on and afterwards, and never as anything but text.
+func TestRunPage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	at := time.Now().Add(-time.Minute).Truncate(time.Second)
+	e := r.run(at, ledger.Running)
+	if page := r.page(e.ID()); !strings.Contains(page, "runs it and has the answers") || !strings.Contains(page, "No log yet") {
+		t.Errorf("a run of another replica that has logged nothing: %s", page)
+	}
+	so := polled(e)
+	r.must(r.ledger.Store(t.Context(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile + "\n", At: at.Add(9 * time.Second), Run: so}))
+	page := r.page(e.ID())
+	for _, want := range []string{
+		"won 2/3 votes in 2 rounds", "node 2 of a list that has changed since", "unreachable", "39 times, and 1 attempt failed", "the least validity left was 4.0 s",
+		"The last 2 are shown.", "2 of 3 nodes, 9.0 s left", `<g class="good"><title>`, `<g class="bad"><title>`, "data-follow=", "Refresh", "alert(&#34;x&#34;)", "40 times, last at this time; 1 attempt failed",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "<script>alert") || strings.Contains(page, "ZgotmplZ") {
+		t.Error("a text of others has become part of the page")
+	}
+	rows, _ := get[view.Tick](r, "/api/v1/runs/"+e.ID())
+	if p, b := rows[0].Poll, rows[0].Beats; p == nil || *p.Rounds != 2 || p.Nodes[1].Answer != "unreachable" || p.Nodes[0].Node != nil || b == nil || b.Count != 40 || *b.Last[0].Granted != 2 || b.Lapse == nil {
+		t.Errorf("the row: %+v, %+v", rows[0].Poll, rows[0].Beats)
+	}
+}
+
+func (r *rig) page(id string) string {
+	r.Helper()
+	a := r.ask(viewer, "GET", "/runs/"+id, "")
+	if a.status != http.StatusOK {
+		r.Fatalf("%d: %s", a.status, a.body)
+	}
+	return string(a.body)
+}
+
+// Who follows a run reads what it logs, from where they stood, and how it ended.
+func TestRunEvents(t *testing.T) {
+	t.Parallel()
+	var live ledger.Log
+	var end func() // of the run, after three looks at it
+	looks := 0
+	r := newRig(t, func(c *console.Config) {
+		c.Live = func(job string, token locking.Token) (ledger.Log, bool) {
+			if looks++; looks == 4 {
+				end()
+			}
+			if job != "report" || token != live.Token || looks > 3 {
+				return ledger.Log{}, false
+			}
+			live.Text += "line " + strings.Repeat("x", looks) + "\n"
+			return live, true
+		}
+	})
+	at := time.Now().Add(-time.Minute).Truncate(time.Second)
+	lease, err := r.locks.TryAcquire(t.Context(), locking.Request{Name: "report", Tick: at, TTL: time.Minute, Holder: "a", Note: ledger.EncodeNote(ledger.Entry{
+		Outcome: ledger.Running, Replica: "a", Started: at,
+	})})
+	r.must(err)
+	e := ledger.Entry{Job: "report", Tick: at, Token: lease.Claim().Token, Outcome: ledger.Running, Started: at, Replica: "a"}
+	live = ledger.Log{Job: "report", Tick: at, Token: e.Token, Text: "first\n", Run: polled(e)}
+	end = func() {
+		done := e
+		done.Outcome, done.Finished, done.Reason = ledger.Succeeded, at.Add(time.Second), ledger.TextReason(hostile)
+		r.must(lease.Release(context.Background(), ledger.EncodeNote(done)))
+		r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: "first\nline x\nline xx\nline xxx\nlast\n"}))
+	}
+	body := string(r.ask(viewer, "GET", "/api/v1/runs/"+e.ID()+"/events?after=6", "").body)
+	for _, want := range []string{`"text":"line x\n"`, `"text":"line xx\n"`, "id: 13\n", `last\n"`, "event: beat\n", "event: finished\n", `"outcome":"succeeded"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the events lack %s:\n%s", want, body)
+		}
+	}
+	if strings.Contains(body, "first") || strings.Contains(body, "<script>") || !strings.HasSuffix(body, "\n\n") || strings.Index(body, "finished") < strings.Index(body, "last") {
+		t.Errorf("the events:\n%s", body)
+	}
+	if a := r.ask(viewer, "GET", "/api/v1/runs/"+e.ID()+"/events", "", func(req *http.Request) { req.Header.Set("Last-Event-ID", "34") }); strings.Contains(string(a.body), "line x\\n") || !strings.Contains(string(a.body), "event: finished") {
+		t.Errorf("from the last event on:\n%s", a.body)
+	}
+	if a := r.ask(nobody, "GET", "/api/v1/runs/"+e.ID()+"/events", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("without a user: %d", a.status)
+	}
+	if a := r.ask(viewer, "GET", "/api/v1/runs/report@20000101T000000.000Z/events", ""); a.status != http.StatusNotFound {
+		t.Errorf("of no run: %d", a.status)
+	}
+}

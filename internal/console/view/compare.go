@@ -1,0 +1,156 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Comparison lists the differences between two sets of jobs.
+type Comparison struct {
+	From    string      `json:"from" jsonschema:"config_hash of the old set."`
+	To      string      `json:"to" jsonschema:"config_hash of the new set."`
+	Changes []JobChange `json:"changes"`
+}
+
+// A JobChange is a job that was added, removed or changed.
+type JobChange struct {
+	Job      string          `json:"job"`
+	Was      *string         `json:"was" jsonschema:"Its former name, if it was renamed."`
+	Change   string          `json:"change" jsonschema:"added, removed or changed."`
+	FromHash *string         `json:"from_hash" jsonschema:"Version of the job in the old set."`
+	ToHash   *string         `json:"to_hash" jsonschema:"Version of the job in the new set."`
+	Settings []SettingChange `json:"settings" jsonschema:"Settings that differ: all of an added or removed job. If a changed job has none, a hidden secret may differ."`
+}
+
+// A SettingChange is a changed setting, such as params.customer; null: not set.
+type SettingChange struct {
+	Key  string  `json:"key" jsonschema:"Path of the setting, such as params.customer."`
+	From *string `json:"from" jsonschema:"Value in the old set; null: not set."`
+	To   *string `json:"to" jsonschema:"Value in the new set; null: not set."`
+}
+
+// Values of JobChange.Change.
+const (
+	jobAdded   = "added"
+	jobRemoved = "removed"
+	jobChanged = "changed"
+)
+
+// Compare lists what changes from a to b. It matches jobs by their keys.
+func Compare(from, to string, a, b scheduler.JobSet) Comparison {
+	before, after := byKey(a), byKey(b)
+	c := Comparison{From: from, To: to, Changes: []JobChange{}}
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		x, had := before[key]
+		y, has := after[key]
+		if had && has && x.Hash == y.Hash && x.Name == y.Name {
+			continue
+		}
+		change := JobChange{Job: y.Name, Change: jobChanged, Settings: SettingChanges(x.Settings, y.Settings)}
+		if had {
+			change.FromHash = &x.Hash
+		} else {
+			change.Change = jobAdded
+		}
+		if has {
+			change.ToHash = &y.Hash
+		} else {
+			change.Job, change.Change = x.Name, jobRemoved
+		}
+		if had && has && x.Name != y.Name {
+			change.Was = &x.Name
+		}
+		c.Changes = append(c.Changes, change)
+	}
+	return c
+}
+
+func byKey(set scheduler.JobSet) map[string]scheduler.JobText {
+	of := make(map[string]scheduler.JobText, len(set.Jobs))
+	for _, j := range set.Jobs {
+		of[j.Key] = j
+	}
+	return of
+}
+
+// SettingChanges lists the settings that differ, sorted by key. A missing job has none.
+func SettingChanges(from, to any) []SettingChange {
+	before, after := map[string]string{}, map[string]string{}
+	flatten(before, "", from)
+	flatten(after, "", to)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	list := []SettingChange{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		x, had := before[key]
+		y, has := after[key]
+		if had == has && x == y {
+			continue
+		}
+		change := SettingChange{Key: key}
+		if had {
+			change.From = &x
+		}
+		if has {
+			change.To = &y
+		}
+		list = append(list, change)
+	}
+	return list
+}
+
+// flatten maps the path of every value that is not an object to its text.
+func flatten(into map[string]string, path string, v any) {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 {
+		if path != "" {
+			into[path] = valueText(v)
+		}
+		return
+	}
+	for key, v := range m {
+		if key = quoted(key); strings.Contains(key, ".") && key[0] != '"' {
+			key = `"` + key + `"`
+		}
+		flatten(into, strings.TrimPrefix(path+"."+key, "."), v)
+	}
+}
+
+// valueText writes a value on one line.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return quoted(v)
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = valueText(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}
+
+// bare matches texts that need no quotes, except numbers, true, false and null.
+var bare = regexp.MustCompile(`^[\w@/.:*=+$-]+( [\w@/.:*=+$-]+)*$`)
+
+// quoted quotes a text if it could be read as another value.
+func quoted(text string) string {
+	if bare.MatchString(text) && !json.Valid([]byte(text)) {
+		return text
+	}
+	return strconv.Quote(text)
+}

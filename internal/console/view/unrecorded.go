@@ -1,0 +1,158 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// settlingTime is how long a served job's tick without an entry is not yet shown as
+// missed: its outcome may be on the way.
+const settlingTime = time.Minute
+
+// unrecorded computes the matching ticks without an entry, newest first, from the
+// schedule that was served last. It covers the time between entries and, if no replica
+// serves the job, after the last one. The list is the ledger's answer to the query.
+func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, list []ledger.Entry) ([]ledger.Entry, error) {
+	last, ok := d.Last[q.Job]
+	filter := ledger.Query{Outcomes: q.Outcomes, Triggers: q.Triggers}
+	if !ok || !filter.Wants(ledger.Entry{Outcome: ledger.Missed, Trigger: ledger.BySchedule}) {
+		return nil, nil
+	}
+	schedule, ok := r.schedule(last.JobInfo)
+	if !ok {
+		return nil, nil
+	}
+	all, limit := list, q.Limit
+	if q.Filters() { // the list lacks the entries that do not match
+		limit = ledger.MaxKeep
+		var err error
+		if all, err = r.Ledger.Ticks(ctx, ledger.Query{Job: q.Job, Limit: limit, Before: q.Before, Since: q.Since}); err != nil {
+			return nil, err
+		}
+	}
+	judge, err := last.Judge(ctx, r.Ledger, all, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	before, err := settledBefore(ctx, r.Ledger, q, all, d.Served(q.Job), judge.Removed())
+	if err != nil {
+		return nil, err
+	}
+	known := map[time.Time]bool{}
+	for _, e := range all {
+		known[e.Tick] = known[e.Tick] || e.Stream == ""
+	}
+	ticks := between(schedule, spans(last, judge, q, all, len(all) == limit), before, q.Limit, func(at time.Time) bool {
+		return !known[at] && !judge.Absent(at)
+	})
+	var missed []ledger.Entry
+	for _, at := range ticks {
+		if e := judge.Entry(at); q.Wants(e) {
+			missed = append(missed, e)
+		}
+	}
+	return missed, nil
+}
+
+// settledBefore returns the end of the time in which ticks without an entry are shown: if
+// a replica serves the job, the outcomes of later ones may be on the way.
+func settledBefore(ctx context.Context, store Store, q ledger.Query, all []ledger.Entry, served bool, removed time.Time) (time.Time, error) {
+	now := time.Now()
+	before := now.Add(1)
+	switch {
+	case served:
+		last, err := newest(ctx, store, q, all)
+		if err != nil {
+			return last, err
+		}
+		before = earlier(last, now.Add(-settlingTime))
+	case !removed.IsZero():
+		before = removed.Add(1)
+	}
+	if !q.Before.IsZero() {
+		before = earlier(before, q.Before)
+	}
+	return before, nil
+}
+
+// newest returns the last scheduled tick that has an entry, zero if there is none.
+func newest(ctx context.Context, store Store, q ledger.Query, all []ledger.Entry) (time.Time, error) {
+	if !q.Before.IsZero() || len(all) > 0 && all[0].Stream != "" {
+		var err error
+		if all, err = store.Ticks(ctx, ledger.Query{Job: q.Job, Limit: 1, Triggers: []ledger.Trigger{
+			ledger.BySchedule, ledger.ByCatchUp, ledger.ByRerun,
+		}}); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if len(all) == 0 {
+		return time.Time{}, nil
+	}
+	return all[0].Tick, nil
+}
+
+// A span is the time between from and to, both excluded; a zero bound is open.
+type span struct{ from, to time.Time }
+
+// between lists the wanted ticks of the spans, newest first, at most limit.
+func between(s schedule.Schedule, list []span, before time.Time, limit int, wanted func(time.Time) bool) []time.Time {
+	var all []time.Time
+	for _, p := range list {
+		if p.to.IsZero() || before.Before(p.to) {
+			p.to = before
+		}
+		if p.from.IsZero() || !p.from.Before(p.to) || len(all) == limit {
+			continue
+		}
+		some, _ := schedule.LastTicks(s, p.from, p.to, limit-len(all), wanted)
+		slices.Reverse(some)
+		all = append(all, some...)
+	}
+	return all
+}
+
+// spans returns the spans in which ticks without an entry are shown, newest first. They
+// begin when the last version was first served by a replica that could run ticks. Below the
+// oldest entry the ledger has dropped entries: there only ticks that nodes lost are shown.
+// If the ledger has more entries than were read, the next page continues.
+func spans(last scheduler.Version, judge scheduler.Judge, q ledger.Query, all []ledger.Entry, more bool) []span {
+	if last.Account.First.IsZero() {
+		return nil
+	}
+	least := later(last.Since, last.Account.First)
+	if !q.Since.IsZero() && !least.IsZero() {
+		least = later(least, q.Since.Add(-1))
+	}
+	begin := last.Account.First
+	if last.Account.Until.After(begin) {
+		begin = last.Account.Until.Add(-1)
+	}
+	var oldest time.Time
+	if len(all) > 0 {
+		oldest = all[len(all)-1].OrderKey()
+	}
+	switch {
+	case more:
+		return []span{{from: later(least, oldest)}}
+	case len(all) > 0:
+		begin = oldest
+	}
+	begin = later(least, begin)
+	list := []span{{from: begin}}
+	if lost := judge.Remembered(); !lost.IsZero() {
+		list = append(list, span{from: least, to: earlier(begin.Add(1), lost)})
+	}
+	return list
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,58 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Why joins the reason of an outcome and its error; either may be empty.
+func Why(reason, err string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(reason+"; "+err, "; "), "; ")
+}
+
+// Count is a number with its noun.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// And joins names with commas and "and"; it shortens long lists.
+func And(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return names[0]
+	case n > 4:
+		return strings.Join(names[:3], ", ") + " and " + Count(n-3, "other", "others")
+	default:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+}
+
+// Span writes a duration in one or two units.
+func Span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return two(int(d.Minutes()), "min", int(d.Seconds())%60, "s", d < 10*time.Minute)
+	case d < 48*time.Hour:
+		return two(int(d.Hours()), "h", int(d.Minutes())%60, "min", true)
+	}
+	return two(int(d.Hours())/24, "days", int(d.Hours())%24, "h", d < 10*24*time.Hour)
+}
+
+func two(n int, unit string, rest int, small string, both bool) string {
+	if !both || rest == 0 {
+		return fmt.Sprintf("%d %s", n, unit)
+	}
+	return fmt.Sprintf("%d %s %d %s", n, unit, rest, small)
+}
