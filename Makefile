@@ -34,7 +34,7 @@ build: ## build bin/quorate
 # Packages whose tests run with the race detector: it compiles everything once more and costs
 # several times the processor time, so the others, which start many processes or are simulated,
 # and the other modules have it in `make race`.
-RACED := ./locking/... ./jobs/... ./internal/console/webhook ./internal/redlock/wire ./internal/config ./internal/console/... ./scheduler/schedtest
+RACED := ./locking/... ./jobs/... ./internal/console/webhook ./internal/store/quorum/wire ./internal/config ./internal/console/... ./scheduler/schedtest
 
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
 ENGINE := ./scheduler ./scheduler/schedtest
@@ -154,11 +154,11 @@ faults: ## hurt real servers and holders in every way of docs/faults.md, and wri
 .PHONY: differential
 differential: ## random operations on the scripts and on the plain model of a node, at length
 	@.ci/deps redis-server
-	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./internal/redlock/members ./internal/redisledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
+	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./internal/store/quorum/members ./internal/store/quorum/ledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
 
 .PHONY: valkey
 valkey: ## the tests of the scripts on valkey-server instead of redis-server
-	QUORATE_REDIS_SERVER=$${QUORATE_REDIS_SERVER:-valkey-server} go test -count=1 -timeout 9m ./locking/redlock/... ./internal/redisledger ./internal/redisacts
+	QUORATE_REDIS_SERVER=$${QUORATE_REDIS_SERVER:-valkey-server} go test -count=1 -timeout 9m ./locking/redlock/... ./internal/store/quorum/ledger ./internal/store/quorum/acts
 
 .PHONY: campaign
 campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted

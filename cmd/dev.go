@@ -17,7 +17,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/scheduler/identity"

@@ -14,8 +14,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -74,7 +74,7 @@ func TestGoldenNodes(t *testing.T) {
 	}
 	for _, format := range []string{"json", "table"} {
 		var list, check bytes.Buffer
-		if err := errors.Join(printNodes(&list, redisstore.NodeRows(statuses), format), printCheckup(&check, cluster.Judge(5, c), format)); err != nil {
+		if err := errors.Join(printNodes(&list, quorum.NodeRows(statuses), format), printCheckup(&check, cluster.Judge(5, c), format)); err != nil {
 			t.Fatal(err)
 		}
 		cmdtest.Golden(t, "nodes."+format, list.String())

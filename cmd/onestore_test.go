@@ -16,21 +16,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // inMemory stands for PostgreSQL.
-type inMemory struct{ *storetest.Memory }
+type inMemory struct{ *kvtest.Memory }
 
 func (inMemory) Section() string { return config.SectionPostgres }
 
 func (inMemory) Address() string { return "" }
 
-func (s inMemory) Open(context.Context, config.Cluster) (store.Server, error) { return s.Memory, nil }
+func (s inMemory) Open(context.Context, config.Cluster) (kv.Server, error) { return s.Memory, nil }
 
 // Calls of each command that asks the store, with jobs that exist and one that does not.
 var storeCalls = map[string][]string{
@@ -93,14 +93,14 @@ func TestCommandsOnOneStore(t *testing.T) {
 		"in memory": func(t *testing.T) (string, []replica.Store, func(string)) {
 			var state atomic.Value
 			state.Store("well")
-			m := &storetest.Memory{Fault: func(ctx context.Context, c storetest.Call) error {
+			m := &kvtest.Memory{Fault: func(ctx context.Context, c kvtest.Call) error {
 				switch {
 				case state.Load() == "hung":
 					<-ctx.Done()
 				case state.Load() == "stopped":
 					return errors.New("127.0.0.1:5432: connection refused")
 				case state.Load() == "full" && c.Method == "Commit":
-					return storetest.Refusal("no space is left")
+					return kvtest.Refusal("no space is left")
 				}
 				return nil
 			}}

@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/jobs"
 )
 

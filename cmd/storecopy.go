@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/storecopy"
+	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redisstore"
+	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
@@ -98,7 +98,7 @@ func publish(t *testing.T, file string, registry *jobs.Registry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := redisstore.Open(read.Redis)
+	c, err := quorum.Open(read.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}

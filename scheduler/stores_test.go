@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/quorate/quorate/internal/onestore/onestoretest"
+	"github.com/quorate/quorate/internal/store/single/onestoretest"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -14,7 +14,7 @@ import (
 // The tests of the engine run on the stores of schedtest, or on those of one consistent
 // store:
 //
-//	go test ./scheduler -args -store=onestore
+//	go test ./scheduler -args -store=single
 var store = flag.String("store", "memory", "the stores of the clusters: memory, onestore")
 
 // A storedLedger keeps entries and logs.

@@ -3,7 +3,7 @@ package browser_test
 import (
 	"time"
 
-	"github.com/quorate/quorate/internal/redisledger"
+	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler/ledger"

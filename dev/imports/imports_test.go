@@ -50,15 +50,15 @@ func layer(pkg string) int {
 	switch {
 	case under(pkg, "cmd"), under(pkg, "examples"):
 		return 6
-	case under(pkg, "scheduler/replica"), pkg == "internal/config", pkg == "internal/redisstore", pkg == "internal/onestore":
+	case under(pkg, "scheduler/replica"), pkg == "internal/config", pkg == "internal/store/quorum", pkg == "internal/store/single":
 		return 5
 	case adapter(pkg):
 		return 4
-	case pkg == "scheduler", pkg == "scheduler/ledger", pkg == "scheduler/acts", pkg == "internal/console/view", pkg == "internal/storecopy", under(pkg, "scheduler/internal"):
+	case pkg == "scheduler", pkg == "scheduler/ledger", pkg == "scheduler/acts", pkg == "internal/console/view", pkg == "internal/store/storecopy", under(pkg, "scheduler/internal"):
 		return 3
 	case pkg == "jobs":
 		return 2
-	case driver(pkg), pkg == "locking", pkg == "locking/fence", pkg == "internal/store":
+	case driver(pkg), pkg == "locking", pkg == "locking/fence", pkg == "internal/store/single/kv":
 		return 1
 	}
 	return 0
@@ -73,9 +73,9 @@ func family(pkg string) string {
 		return ""
 	}
 	for _, root := range []string{
-		"locking/redlock", "internal/store/postgres", "internal/onestore", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
+		"locking/redlock", "internal/store/single/postgres", "internal/store/single", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob",
-		"internal/redisledger", "internal/redisacts", "scheduler/acts/sqlacts", "internal/console/webhook", "internal/console", "scheduler/metrics", "scheduler/traces",
+		"internal/store/quorum/ledger", "internal/store/quorum/acts", "scheduler/acts/sqlacts", "internal/console/webhook", "internal/console", "scheduler/metrics", "scheduler/traces",
 	} {
 		if under(pkg, root) {
 			return root
@@ -87,8 +87,8 @@ func family(pkg string) string {
 // rooms are the packages within a family, each with those of the family that it may import.
 // Without an entry only the compiler restricts them.
 var rooms = map[string][]string{
-	"internal/onestore/records": nil,
-	"internal/onestore/claims":  {"internal/onestore/records"},
+	"internal/store/single/records": nil,
+	"internal/store/single/claims":  {"internal/store/single/records"},
 
 	"internal/console/problem": nil,
 	"internal/console/gate":    {"internal/console/problem"},
@@ -100,11 +100,11 @@ var rooms = map[string][]string{
 // this module: calls to nodes, identity of nodes, stored data, and the rules of claims as
 // scripts, which only redlock may import.
 var parts = map[string][]string{
-	"internal/redlock/wire":    nil,
-	"internal/redlock/members": {"locking", "internal/redlock/wire"},
-	"internal/redlock/records": {"locking", "internal/plainjson"},
-	"internal/redlock/scripts": {"internal/redlock/members", "internal/redlock/records"},
-	"internal/redlock/copying": {"locking", "internal/redlock/members", "internal/redlock/records", "internal/redlock/scripts"},
+	"internal/store/quorum/wire":    nil,
+	"internal/store/quorum/members": {"locking", "internal/store/quorum/wire"},
+	"internal/store/quorum/records": {"locking", "internal/plainjson"},
+	"internal/store/quorum/scripts": {"internal/store/quorum/members", "internal/store/quorum/records"},
+	"internal/store/quorum/copying": {"locking", "internal/store/quorum/members", "internal/store/quorum/records", "internal/store/quorum/scripts"},
 }
 
 func driver(pkg string) bool {
@@ -126,7 +126,7 @@ func tool(pkg string) bool {
 // schedules, the users of the API, how trees of values are decoded, references, masks, how
 // JSON is written, and repeating.
 func alone(pkg string) bool {
-	return slices.Contains([]string{"internal/rules", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/again"}, pkg)
+	return slices.Contains([]string{"internal/store/protocol", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/again"}, pkg)
 }
 
 func testHelper(pkg string) bool {
@@ -158,7 +158,7 @@ func violation(f importer, imported string) string {
 		return "copying knows scripts; scripts know members and records; members know wire and locking; records know locking; wire knows nothing"
 	case driver(own) && layer(pkg) < 4:
 		return "the cores know no technology"
-	case own == "internal/redlock/scripts" && !under(pkg, "locking/redlock"):
+	case own == "internal/store/quorum/scripts" && !under(pkg, "locking/redlock"):
 		return "claims are redlock's"
 	case alone(pkg):
 		return "the rules, ends of runs, the schedules, the users, decoding and repeating know no other package"
@@ -186,7 +186,7 @@ var only = map[string][]string{
 	"github.com/google/jsonschema-go": {"internal/config", "internal/console/api", "dev/reference"},
 	"go.yaml.in/yaml":                 {"internal/config", "internal/console/api", "internal/config/crontab"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
-	"github.com/jackc/pgx":            {"internal/store/postgres", "scheduler/replica/postgres", "dev/integration"},
+	"github.com/jackc/pgx":            {"internal/store/single/postgres", "scheduler/replica/postgres", "dev/integration"},
 }
 
 func thirdParty(f importer, imported string) string {
@@ -195,7 +195,7 @@ func thirdParty(f importer, imported string) string {
 	}
 	pkg := f.pkg()
 	switch pkg {
-	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/console/view":
+	case "locking", "internal/store/protocol", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/console/view":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/acts/sqlacts":
 		return "these take what the user has: standard library only"
@@ -259,25 +259,25 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence/httpfence"},
 		{"locking/hold.go", module + "/locking/redlock"},
 		{"jobs/run.go", module + "/scheduler"},
-		{"jobs/run.go", module + "/internal/redlock/members"},
-		{"scheduler/engine.go", module + "/internal/redisledger"},
+		{"jobs/run.go", module + "/internal/store/quorum/members"},
+		{"scheduler/engine.go", module + "/internal/store/quorum/ledger"},
 		{"scheduler/engine.go", module + "/scheduler/schedtest"},
-		{"internal/redisledger/read.go", module + "/locking/redlock"},
-		{"internal/console/view/reader.go", module + "/internal/redisledger"},
+		{"internal/store/quorum/ledger/read.go", module + "/locking/redlock"},
+		{"internal/console/view/reader.go", module + "/internal/store/quorum/ledger"},
 		{"internal/console/view/reader.go", "github.com/redis/go-redis/v9"},
 		{"jobs/execjob/exec.go", module + "/jobs/httpjob"},
-		{"internal/redlock/members/node.go", module + "/locking/redlock"},
-		{"internal/redlock/wire/lane.go", module + "/internal/redlock/members"},
-		{"internal/redlock/wire/lane.go", module + "/locking"},
-		{"internal/redlock/records/records.go", module + "/internal/redlock/wire"},
-		{"internal/redlock/members/node.go", module + "/internal/redlock/scripts"},
-		{"internal/redlock/scripts/keys.go", module + "/locking/redlock"},
-		{"internal/redisledger/read.go", module + "/internal/redlock/scripts"},
-		{"internal/rules/claim.go", module + "/locking"},
-		{"internal/rules/claim.go", "github.com/redis/go-redis/v9"},
+		{"internal/store/quorum/members/node.go", module + "/locking/redlock"},
+		{"internal/store/quorum/wire/lane.go", module + "/internal/store/quorum/members"},
+		{"internal/store/quorum/wire/lane.go", module + "/locking"},
+		{"internal/store/quorum/records/records.go", module + "/internal/store/quorum/wire"},
+		{"internal/store/quorum/members/node.go", module + "/internal/store/quorum/scripts"},
+		{"internal/store/quorum/scripts/keys.go", module + "/locking/redlock"},
+		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/scripts"},
+		{"internal/store/protocol/claim.go", module + "/locking"},
+		{"internal/store/protocol/claim.go", "github.com/redis/go-redis/v9"},
 		{"internal/decode/walker.go", module + "/jobs"},
 		{"internal/decode/walker.go", "go.yaml.in/yaml/v3"},
-		{"internal/redisledger/read.go", module + "/scheduler/replica"},
+		{"internal/store/quorum/ledger/read.go", module + "/scheduler/replica"},
 		{"scheduler/replica/load.go", module + "/cmd"},
 		{"cmd/run.go", "github.com/knadh/koanf/v2"},
 		{"scheduler/engine.go", module + "/internal/config"},
@@ -294,12 +294,12 @@ func TestRuleSeesViolations(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ file, imported string }{
-		{"internal/redisledger/read.go", module + "/internal/redlock/members"},
-		{"internal/redlock/members/node.go", module + "/internal/redlock/wire"},
-		{"internal/redlock/records/records.go", module + "/locking"},
-		{"internal/redlock/scripts/keys.go", module + "/internal/redlock/members"},
-		{"locking/redlock/try.go", module + "/internal/redlock/scripts"},
-		{"scheduler/replica/build.go", module + "/internal/redisledger"},
+		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/members"},
+		{"internal/store/quorum/members/node.go", module + "/internal/store/quorum/wire"},
+		{"internal/store/quorum/records/records.go", module + "/locking"},
+		{"internal/store/quorum/scripts/keys.go", module + "/internal/store/quorum/members"},
+		{"locking/redlock/try.go", module + "/internal/store/quorum/scripts"},
+		{"scheduler/replica/build.go", module + "/internal/store/quorum/ledger"},
 		{"internal/console/server.go", module + "/internal/console/pages"},
 		{"internal/console/pages/jobs.go", module + "/internal/console/api"},
 		{"internal/console/api/reads.go", module + "/internal/console/view"},

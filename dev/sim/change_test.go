@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 )
 
 // A move is a change of the list of nodes, of which there are six.

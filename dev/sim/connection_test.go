@@ -7,10 +7,10 @@ import (
 
 	"github.com/quorate/quorate/dev/sim"
 	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/onestore"
-	storeclaims "github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/redisledger"
-	"github.com/quorate/quorate/internal/redlock/members"
+	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/single"
+	storeclaims "github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
@@ -61,7 +61,7 @@ func nodesOf(p *sim.Process, leases time.Duration, list []int) members.Config {
 
 // toStore connects a process to the store on the only machine.
 func toStore(p *sim.Process, leases time.Duration, value random) (connection, error) {
-	c, err := onestore.Open(remoteStore{p}, storeclaims.Config{TTL: leases, Grace: grace, Timeout: timeout, CleanFor: 2 * grace, Random: value})
+	c, err := single.Open(remoteStore{p}, storeclaims.Config{TTL: leases, Grace: grace, Timeout: timeout, CleanFor: 2 * grace, Random: value})
 	if err != nil {
 		return connection{}, err
 	}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/internal/redlock/nodetest"
-	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/store/quorum/nodetest"
+	"github.com/quorate/quorate/internal/store/quorum/wire"
 )
 
 // A machine is the plain Go model of a node's state.

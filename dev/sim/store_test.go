@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 )
 
 // A storeMachine is the machine of a consistent store. If it comes back with an older state,
 // another server has taken over that did not have the latest transactions.
 type storeMachine struct {
-	memory    storetest.Memory
-	noted     storetest.Backup
+	memory    kvtest.Memory
+	noted     kvtest.Backup
 	clockless bool // its answers carry no clock
 	without   checks
 }
@@ -31,13 +31,13 @@ type checks struct {
 
 // An exchange is a request to a store, and its answer.
 type exchange struct {
-	Keys    []store.Key
-	Ranges  []store.Range
-	Txn     store.Txn
-	Records []store.Record
-	Lists   [][]store.Record
-	Outcome store.Outcome
-	Stamp   store.Stamp
+	Keys    []kv.Key
+	Ranges  []kv.Range
+	Txn     kv.Txn
+	Records []kv.Record
+	Lists   [][]kv.Record
+	Outcome kv.Outcome
+	Stamp   kv.Stamp
 }
 
 // onlyLife is that of a store that leaves out the check of lives.
@@ -72,7 +72,7 @@ func (m *storeMachine) Call(now time.Time, method string, _, args []string) ([]s
 	return []string{string(text)}, errors.Join(err, wrong)
 }
 
-func (m *storeMachine) commit(ctx context.Context, t store.Txn) (store.Outcome, error) {
+func (m *storeMachine) commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 	if m.without.versions {
 		t.If = nil
 	}
@@ -94,33 +94,33 @@ func (m *storeMachine) Restart(_ string, memory sim.Memory) {
 	case sim.Older:
 		m.memory.Restore(m.noted)
 	case sim.Nothing:
-		m.memory.Restore(storetest.Backup{})
+		m.memory.Restore(kvtest.Backup{})
 	}
 }
 
 // A remoteStore is the store as a process sees it. The only node is its machine.
 type remoteStore struct{ process *sim.Process }
 
-func (s remoteStore) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+func (s remoteStore) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
 	x, err := s.call(ctx, "Read", exchange{Keys: keys})
 	return x.Records, x.Stamp, err
 }
 
-func (s remoteStore) List(ctx context.Context, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
+func (s remoteStore) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
 	x, err := s.call(ctx, "List", exchange{Ranges: ranges})
 	return x.Lists, x.Stamp, err
 }
 
 // Commit sorts the transaction: the fate of a message depends on its text.
-func (s remoteStore) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) {
-	slices.SortFunc(t.If, func(a, b store.Compare) int { return compare(a.Key, b.Key) })
-	slices.SortFunc(t.Put, func(a, b store.Write) int { return compare(a.Key, b.Key) })
+func (s remoteStore) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
+	slices.SortFunc(t.If, func(a, b kv.Compare) int { return compare(a.Key, b.Key) })
+	slices.SortFunc(t.Put, func(a, b kv.Write) int { return compare(a.Key, b.Key) })
 	slices.SortFunc(t.Delete, compare)
 	x, err := s.call(ctx, "Commit", exchange{Txn: t})
 	return x.Outcome, err
 }
 
-func compare(a, b store.Key) int {
+func compare(a, b kv.Key) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Sub, b.Sub))
 }
 
@@ -131,19 +131,19 @@ func (s remoteStore) call(ctx context.Context, method string, x exchange) (excha
 	}
 	fields, err := s.process.Call(ctx, sim.Request{Script: method, Args: []string{string(text)}})
 	if err != nil {
-		return exchange{}, fmt.Errorf("%s: %w", method, errors.Join(store.ErrUnavailable, err, ctx.Err()))
+		return exchange{}, fmt.Errorf("%s: %w", method, errors.Join(kv.ErrUnavailable, err, ctx.Err()))
 	}
 	var answer exchange
 	err = json.Unmarshal([]byte(fields[0]), &answer)
 	return answer, err
 }
 
-func (remoteStore) Limits() store.Limits { return new(storetest.Memory).Limits() }
+func (remoteStore) Limits() kv.Limits { return new(kvtest.Memory).Limits() }
 
 func (remoteStore) Name() string { return name(0) }
 
-func (remoteStore) Check(context.Context) (store.Checkup, error) { return store.Checkup{}, nil }
+func (remoteStore) Check(context.Context) (kv.Checkup, error) { return kv.Checkup{}, nil }
 
 func (remoteStore) Close() {}
 
-var _ store.Server = remoteStore{}
+var _ kv.Server = remoteStore{}

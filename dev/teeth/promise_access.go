@@ -1,7 +1,7 @@
 package main
 
 const (
-	redisacts = "internal/redisacts/"
+	redisacts = "internal/store/quorum/acts/"
 	web       = "internal/console/"
 )
 

@@ -1,8 +1,8 @@
 package main
 
 const (
-	redisledger = "internal/redisledger/"
-	oneledger   = "internal/onestore/ledger/"
+	redisledger = "internal/store/quorum/ledger/"
+	oneledger   = "internal/store/single/ledger/"
 )
 
 var outcomes = promise{
@@ -43,7 +43,7 @@ var outcomes = promise{
 			{oneledger + "entry.go", "if lease.Of(of, now).Open() {", "if of.Of(lease.Owner).Open() {"},
 		}},
 		{"store: RECORD does not compare", in(oneledger, "TestRecordsUnderFaults", "TestFirstDespiteALostAnswer"), []edit{
-			{oneledger + "record.go", "If: unchanged(list[0]), Put", "If: []store.Compare{{Key: records.EntryKey(job, records.Entry{})}}, Put"},
+			{oneledger + "record.go", "If: unchanged(list[0]), Put", "If: []kv.Compare{{Key: records.EntryKey(job, records.Entry{})}}, Put"},
 		}},
 		{"store: a late log replaces that of the end", in(oneledger, "TestLateLog"), []edit{
 			{oneledger + "archive.go", "if err == nil && old.At.IsZero() && !log.At.IsZero() {", "if false {"},

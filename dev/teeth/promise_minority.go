@@ -1,6 +1,6 @@
 package main
 
-const wire = "internal/redlock/wire/"
+const wire = "internal/store/quorum/wire/"
 
 var minority = promise{
 	page: "guarantees/minority.md",

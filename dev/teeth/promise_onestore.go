@@ -1,7 +1,7 @@
 package main
 
 const (
-	onestore = "internal/onestore/"
+	onestore = "internal/store/single/"
 	claims   = onestore + "claims/"
 )
 
@@ -10,13 +10,13 @@ var oneStore = promise{
 	text: "On one consistent store claims keep the promises that they keep on a quorum of nodes.",
 	plants: []plant{
 		{"store: another life is taken for the same", in(claims, "TestStaleStandby"), []edit{
-			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
+			{"internal/store/single/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: another life counts as old, in a simulation", in(sim, "TestSimOnStore").with("-seeds=200").saying("broken: "), []edit{
-			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
+			{"internal/store/single/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: another life counts as old, on standbys", in(campaigns, "TestCampaignPromotions").saying("ran twice"), []edit{
-			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
+			{"internal/store/single/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: only claims note another life", in("scheduler/replica", "TestFailoverBetweenRareTicks"), []edit{
 			{"scheduler/replica/single.go", "; now.Unnoted {", "; false {"},
@@ -40,7 +40,7 @@ var oneStore = promise{
 			{claims + "claim.go", "if v.stamp.Life != t.life {", "if false {"},
 		}},
 		{"store: EXTEND does not compare the lease", in(claims, "TestLateExtension"), []edit{
-			{claims + "lease.go", "If: []store.Compare{{Key: l.t.lease, Version: l.held.version}},", ""},
+			{claims + "lease.go", "If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},", ""},
 		}},
 		{"store: an extension counts after the deadline", in(claims, "TestAnswerAfterTheDeadline"), []edit{
 			{claims + "lease.go", "!l.isOver() && deadline.After", "deadline.After"},
@@ -52,19 +52,19 @@ var oneStore = promise{
 			{claims + "end.go", "append(compared, records.ClaimsKey(t.req.Name))...", "compared..."},
 		}},
 		{"store: FINISH trusts a lease that it has not read", in(claims, "TestEndWithoutLease"), []edit{
-			{claims + "left.go", "return v, []store.Key{l.t.lease}, nil", "return v, nil, nil"},
+			{claims + "left.go", "return v, []kv.Key{l.t.lease}, nil", "return v, nil, nil"},
 		}},
 		{"store: VOID leaves the way to a late claim", in(claims, "TestClaimThatGaveUpIsVoided"), []edit{
 			{claims + "void.go", "mine.Owner == \"\" && v.versions[k] != t.compared && ", "mine.Owner == \"\" && "},
 		}},
 		{"store: an end that is refused once is lost", in(claims, "TestRefusedEndIsRepeated"), []edit{
-			{claims + "end.go", "case errors.Is(err, store.ErrTooLarge):", "case err != nil && !errors.Is(err, locking.ErrNoQuorum):"},
+			{claims + "end.go", "case errors.Is(err, kv.ErrTooLarge):", "case err != nil && !errors.Is(err, locking.ErrNoQuorum):"},
 		}},
 		{"store: a void that is refused once is given up", in(claims, "TestRefusedClaim"), []edit{
-			{claims + "void.go", "return err != nil && !errors.Is(err, store.ErrTooLarge)", "return errors.Is(err, store.ErrUnavailable)"},
+			{claims + "void.go", "return err != nil && !errors.Is(err, kv.ErrTooLarge)", "return errors.Is(err, kv.ErrUnavailable)"},
 		}},
 		{"store: another life forgets tokens that are ahead", in(claims, "TestAnotherLifeAfterTokensAhead"), []edit{
-			{"internal/onestore/records/cluster.go", "\tnext.Ahead = l.Ahead\n", ""},
+			{"internal/store/single/records/cluster.go", "\tnext.Ahead = l.Ahead\n", ""},
 		}},
 		{"clockless: a lease is free at first sight", in(claims, "TestLeaseIsObserved"), []edit{
 			{claims + "observer.go", "now.Add(l.cfg.lasts(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},
@@ -88,20 +88,20 @@ var oneStore = promise{
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
 			{claims + "forget.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},
 		}},
-		{"store copy: a replica meanwhile is not noticed", in("./internal/storecopy", "TestReplicaMeanwhile"), []edit{
-			{"internal/storecopy/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},
+		{"store copy: a replica meanwhile is not noticed", in("./internal/store/storecopy", "TestReplicaMeanwhile"), []edit{
+			{"internal/store/storecopy/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},
 		}},
-		{"store copy: the largest token is forgotten", in("./internal/storecopy", "TestClaimsGoOn"), []edit{
-			{"internal/redisstore/copy.go", "Fence: m.Fence, Tick: m.Tick}", "Tick: m.Tick}"},
+		{"store copy: the largest token is forgotten", in("./internal/store/storecopy", "TestClaimsGoOn"), []edit{
+			{"internal/store/quorum/copy.go", "Fence: m.Fence, Tick: m.Tick}", "Tick: m.Tick}"},
 		}},
-		{"store copy: ticks of forgotten jobs run again", in("./internal/storecopy", "TestClaimsGoOn"), []edit{
-			{"internal/onestore/copy.go", "records.Forgotten{Fence: m.Fence, Tick: m.Tick}", "records.Forgotten{Fence: m.Fence}"},
+		{"store copy: ticks of forgotten jobs run again", in("./internal/store/storecopy", "TestClaimsGoOn"), []edit{
+			{"internal/store/single/copy.go", "records.Forgotten{Fence: m.Fence, Tick: m.Tick}", "records.Forgotten{Fence: m.Fence}"},
 		}},
-		{"store copy: an application's request is lost", in("./internal/storecopy", "TestApplicationMeanwhile"), []edit{
-			{"internal/storecopy/copy.go", "case now.Queued > 0:", "case false:"},
+		{"store copy: an application's request is lost", in("./internal/store/storecopy", "TestApplicationMeanwhile"), []edit{
+			{"internal/store/storecopy/copy.go", "case now.Queued > 0:", "case false:"},
 		}},
-		{"store copy: replicas may use half a copy", in("./internal/storecopy", "TestCutOff"), []edit{
-			{"internal/onestore/copy.go", "Copying: true})", "Copying: false})"},
+		{"store copy: replicas may use half a copy", in("./internal/store/storecopy", "TestCutOff"), []edit{
+			{"internal/store/single/copy.go", "Copying: true})", "Copying: false})"},
 		}},
 	},
 }

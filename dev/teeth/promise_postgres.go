@@ -1,8 +1,8 @@
 package main
 
 const (
-	pgFunctions = "internal/store/postgres/migrations/0002_functions.sql"
-	pgFinish    = "internal/store/postgres/migrations/0005_finish.sql"
+	pgFunctions = "internal/store/single/postgres/migrations/0002_functions.sql"
+	pgFinish    = "internal/store/single/postgres/migrations/0005_finish.sql"
 	pgstore     = "dev/integration/pgstore"
 	finishTests = "dev/integration/finish"
 )
@@ -47,13 +47,13 @@ var postgres = promise{
 		{"finish: the engine asks not what has committed", in(finishTests, "TestEngine"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},
-		{"finish: an unknown commit counts as rolled back", in("internal/onestore", "TestUnknownCommit").saying("the function was called"), []edit{
+		{"finish: an unknown commit counts as rolled back", in("internal/store/single", "TestUnknownCommit").saying("the function was called"), []edit{
 			{"scheduler/internal/attempt/finish.go", "whether the run was committed: %w\", err)\n\t\treturn true", "whether the run was committed: %w\", err)\n\t\treturn false"},
 		}},
-		{"finish: what stays unknown does not run again", in("internal/onestore", "TestUnknownRunsAgain"), []edit{
+		{"finish: what stays unknown does not run again", in("internal/store/single", "TestUnknownRunsAgain"), []edit{
 			{"scheduler/lookback.go", "if end.Unknown {", "if false {"},
 		}},
-		{"finish: a failed call is repeated without a look", in("internal/onestore", "TestFinishUnderKills").saying("called again"), []edit{
+		{"finish: a failed call is repeated without a look", in("internal/store/single", "TestFinishUnderKills").saying("called again"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},
 		{"finish: the engine does not wait for a COMMIT", in(finishTests, "TestEngine"), []edit{

@@ -6,20 +6,20 @@ var oneRedis = promise{
 	page: "redis.md",
 	text: "On one Redis whose place another server takes no tick runs twice.",
 	plants: []plant{
-		{"one Redis: the run_id alone is the life", in("internal/redlock/members", "TestPromotedServerAbstains"), []edit{
-			{"internal/redlock/members/prelude.lua", " or repl_id and repl_id ~= node[8]", ""},
+		{"one Redis: the run_id alone is the life", in("internal/store/quorum/members", "TestPromotedServerAbstains"), []edit{
+			{"internal/store/quorum/members/prelude.lua", " or repl_id and repl_id ~= node[8]", ""},
 		}},
 		{"C9: COMMIT needs no copies", in("locking/redlock", "TestClaimNeedsItsCopies"), []edit{
-			{"internal/redlock/scripts/scripts.go", `lua("commit")+lua("refuse"), records.TrimLua).Copied()`, `lua("commit")+lua("refuse"), records.TrimLua)`},
+			{"internal/store/quorum/scripts/scripts.go", `lua("commit")+lua("refuse"), records.TrimLua).Copied()`, `lua("commit")+lua("refuse"), records.TrimLua)`},
 		}},
 		{"C9: EXTEND needs no copies", in("locking/redlock", "TestExtensionNeedsItsCopies"), []edit{
-			{"internal/redlock/scripts/scripts.go", `lua("extend")+lua("refuse")).Copied()`, `lua("extend")+lua("refuse"))`},
+			{"internal/store/quorum/scripts/scripts.go", `lua("extend")+lua("refuse")).Copied()`, `lua("extend")+lua("refuse"))`},
 		}},
 		{"C9: nothing needs copies, while Sentinels promote", in(campaigns, "TestCampaignSentinel").saying("ran twice"), []edit{
-			{"internal/redlock/wire/server.go", "if s.copied {", "if false {"},
+			{"internal/store/quorum/wire/server.go", "if s.copied {", "if false {"},
 		}},
-		{"one Redis: no grace after a failover", in("internal/redlock/members", "TestPromotedServerAbstains"), []edit{
-			{"internal/redlock/members/prelude.lua", "then since = now end", "then since = since end"},
+		{"one Redis: no grace after a failover", in("internal/store/quorum/members", "TestPromotedServerAbstains"), []edit{
+			{"internal/store/quorum/members/prelude.lua", "then since = now end", "then since = since end"},
 		}},
 	},
 }

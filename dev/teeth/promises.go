@@ -6,17 +6,17 @@ const (
 	engine  = "scheduler/"
 	fence   = "locking/fence/"
 	locking = "locking/"
-	members = "internal/redlock/members/"
+	members = "internal/store/quorum/members/"
 	redlock = "locking/redlock/"
 	replica = "scheduler/replica/"
-	scripts = "internal/redlock/scripts/"
+	scripts = "internal/store/quorum/scripts/"
 	sim     = "dev/sim/"
 )
 
 // theModel is in the message of a test that compares Lua with its model in Go.
 const theModel = "the model"
 
-// rules compares the Lua of the nodes' rules with package rules. 400 sequences show most
+// rules compares the Lua of the nodes' rules with package protocol. 400 sequences show most
 // differences.
 var rules = in(scripts, "TestScriptsAgreeWithTheRules").with("-rapid.checks=400").saying(theModel)
 

@@ -233,7 +233,7 @@ func TestCopyModule(t *testing.T) {
 	if err := copyModule(t.Context(), root, dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"go.mod", "internal/redlock/scripts/commit.lua", ".ci/run"} {
+	for _, name := range []string{"go.mod", "internal/store/quorum/scripts/commit.lua", ".ci/run"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}

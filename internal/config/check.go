@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 )
 
 // listed is where the nodes checked so far are.

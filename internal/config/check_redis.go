@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 )
 
 // A singleRedis is one Redis that keeps everything, and where it is written.

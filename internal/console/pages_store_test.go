@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -113,7 +113,7 @@ func TestProblemsOfOneStore(t *testing.T) {
 		status int
 		page   string // its heading
 	}{
-		"silent":       {store.ErrUnavailable, http.StatusServiceUnavailable, "The store does not answer"},
+		"silent":       {kv.ErrUnavailable, http.StatusServiceUnavailable, "The store does not answer"},
 		"in its grace": {inGrace{errors.New("the store may lack acts until its grace ends")}, http.StatusServiceUnavailable, "The store is new or has restarted"},
 		"slow":         {context.DeadlineExceeded, http.StatusGatewayTimeout, "The store answers too slowly"},
 	} {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -28,7 +28,7 @@ func besideFaults() []fault {
 				if !req.Beside || !errors.Is(why, locking.ErrSuperseded) {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *rules.State) { delete(s.Streams, req.InStream()) })
+				return grantAnyway(m, req, func(s *protocol.State) { delete(s.Streams, req.InStream()) })
 			},
 		}, []string{"OneRunPerTickBesideOthers", "TicksRunBesideOneAnother"}},
 		{"the lock does not wait for overlapping runs", mutant{
@@ -36,7 +36,7 @@ func besideFaults() []fault {
 				if req.Beside || !errors.Is(why, locking.ErrTaken) {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *rules.State) { s.TickLocks, s.Marker = nil, 0 })
+				return grantAnyway(m, req, func(s *protocol.State) { s.TickLocks, s.Marker = nil, 0 })
 			},
 		}, []string{"LockWaitsForOverlappingRuns"}},
 		{"overlapping runs do not wait for the lock", mutant{
@@ -44,14 +44,14 @@ func besideFaults() []fault {
 				if !req.Beside || !errors.Is(why, locking.ErrTaken) {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *rules.State) { s.Lock = rules.Lease{} })
+				return grantAnyway(m, req, func(s *protocol.State) { s.Lock = protocol.Lease{} })
 			},
 		}, []string{"LockWaitsForOverlappingRuns"}},
 		{"an overlapping run comes back", mutant{grant: func(l *oddLease) {
 			l.extend = func(context.Context) error {
 				l.until = time.Now().Add(l.req.TTL)
-				place := rules.Place{Stream: l.req.InStream(), Tick: l.req.Tick.UnixMilli()}
-				l.of.state.TickLocks[place] = rules.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
+				place := protocol.Place{Stream: l.req.InStream(), Tick: l.req.Tick.UnixMilli()}
+				l.of.state.TickLocks[place] = protocol.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
 				return nil
 			}
 		}}, []string{"OverlappingRunThatRanOutIsLost", "EndedOverlappingRunIsNotExtended"}},

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -136,9 +136,9 @@ func (l *oddLease) Void(ctx context.Context) error {
 }
 
 // spoil frees the lock and changes the claim, whose ever they are.
-func (l *oddLease) spoil(claim func(*rules.Claim)) error {
+func (l *oddLease) spoil(claim func(*protocol.Claim)) error {
 	s := &l.of.state
-	s.Lock, s.Open = rules.Lease{}, ""
+	s.Lock, s.Open = protocol.Lease{}, ""
 	if c, ok := s.Streams[l.req.InStream()]; ok {
 		claim(&c)
 		s.Streams[l.req.InStream()] = c
@@ -147,7 +147,7 @@ func (l *oddLease) spoil(claim func(*rules.Claim)) error {
 }
 
 // grantAnyway makes a refused attempt succeed by forgetting its obstacle.
-func grantAnyway(m *Memory, req locking.Request, forget func(*rules.State)) (locking.Lease, error) {
+func grantAnyway(m *Memory, req locking.Request, forget func(*protocol.State)) (locking.Lease, error) {
 	m.mu.Lock()
 	forget(&m.name(req.Name).state)
 	m.mu.Unlock()
@@ -160,8 +160,8 @@ func grantOn(reason error) mutant {
 		if !errors.Is(why, reason) {
 			return nil, why
 		}
-		return grantAnyway(m, req, func(s *rules.State) {
-			s.Lock = rules.Lease{}
+		return grantAnyway(m, req, func(s *protocol.State) {
+			s.Lock = protocol.Lease{}
 			delete(s.Streams, req.InStream())
 		})
 	}}
@@ -274,12 +274,12 @@ func tickFaults() []fault {
 		{"void touches the claim of the next", mutant{grant: func(l *oddLease) {
 			l.void = func(context.Context) error {
 				l.ended = true
-				return l.spoil(func(c *rules.Claim) { c.Void, c.Ended = true, "" })
+				return l.spoil(func(c *protocol.Claim) { c.Void, c.Ended = true, "" })
 			}
 		}}, []string{"VoidedTickIsFree", "VoidAfterReleaseChangesNothing"}},
 		{"void forgets the tick", mutant{grant: func(l *oddLease) {
 			l.void = func(context.Context) error {
-				l.of.state.Lock = rules.Lease{}
+				l.of.state.Lock = protocol.Lease{}
 				delete(l.of.state.Streams, l.req.InStream())
 				return nil
 			}
@@ -290,7 +290,7 @@ func tickFaults() []fault {
 				if !errors.Is(why, locking.ErrTaken) || req.Stream == "" {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *rules.State) { s.Lock = rules.Lease{} })
+				return grantAnyway(m, req, func(s *protocol.State) { s.Lock = protocol.Lease{} })
 			},
 		}, []string{"StreamsShareTheLock"}},
 		{"streams have tokens of their own", mutant{grant: func(l *oddLease) {
@@ -306,7 +306,7 @@ func tickFaults() []fault {
 func leaseFaults() []fault {
 	takeBack := func(l *oddLease) error { // as if no other holder had worked
 		l.until = time.Now().Add(l.req.TTL)
-		l.of.state.Lock = rules.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
+		l.of.state.Lock = protocol.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
 		return nil
 	}
 	return []fault{
@@ -337,7 +337,7 @@ func leaseFaults() []fault {
 		}}, []string{"ExpiredLeaseIsNotExtended"}},
 		{"release frees the lock of the next", mutant{grant: func(l *oddLease) {
 			l.release = func(context.Context, []byte) error {
-				return l.spoil(func(c *rules.Claim) { c.Ended = rules.OK })
+				return l.spoil(func(c *protocol.Claim) { c.Ended = protocol.OK })
 			}
 		}}, []string{"ReleaseTwice", "ReleaseAfterTakeoverIsLost", "PlainLockRunsOut", "AtLeastOnceIsClaimedAgain"}},
 		{"second release fails", mutant{grant: func(l *oddLease) {

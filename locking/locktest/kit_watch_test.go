@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -69,8 +69,8 @@ func watchFaults() []fault {
 				if !req.Direct {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *rules.State) {
-					s.Lock = rules.Lease{}
+				return grantAnyway(m, req, func(s *protocol.State) {
+					s.Lock = protocol.Lease{}
 					delete(s.Streams, req.InStream())
 				})
 			},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -34,8 +34,8 @@ func (l *memoryLease) Deadline() time.Time {
 // Extend never revives a lease that has expired.
 func (l *memoryLease) Extend(ctx context.Context) error {
 	return l.do(ctx, func(now time.Time) error {
-		s, a := rules.Extend(l.of.state, node(now), try(l.req, l.owner, now))
-		if l.ended || locking.Expired(now, l.until) || a.Code != rules.OK {
+		s, a := protocol.Extend(l.of.state, node(now), try(l.req, l.owner, now))
+		if l.ended || locking.Expired(now, l.until) || a.Code != protocol.OK {
 			return locking.ErrLeaseLost
 		}
 		l.of.state, l.until = s, now.Add(l.req.TTL)
@@ -66,15 +66,15 @@ func (l *memoryLease) end(ctx context.Context, note []byte, handover bool) error
 		if l.ended {
 			return l.gone
 		}
-		s, a := rules.Finish(l.of.state, node(now), try(l.req, l.owner, now), rules.End{Handover: handover})
+		s, a := protocol.Finish(l.of.state, node(now), try(l.req, l.owner, now), protocol.End{Handover: handover})
 		switch a.Code {
-		case rules.Late:
+		case protocol.Late:
 			l.gone = locking.ErrLeaseLost
-		case rules.RanOut:
+		case protocol.RanOut:
 			l.gone = locking.ErrExpired
 		}
 		if l.record != nil {
-			l.record.Finished, l.record.Late, l.record.FinishNote = true, a.Code == rules.Late, slices.Clone(note)
+			l.record.Finished, l.record.Late, l.record.FinishNote = true, a.Code == protocol.Late, slices.Clone(note)
 		}
 		l.of.state, l.ended = s, true
 		return l.gone
@@ -86,7 +86,7 @@ func (l *memoryLease) Void(ctx context.Context) error {
 		if l.ended {
 			return nil
 		}
-		l.of.state, _ = rules.Void(l.of.state, node(now), try(l.req, l.owner, now), false)
+		l.of.state, _ = protocol.Void(l.of.state, node(now), try(l.req, l.owner, now), false)
 		l.ended, l.gone = true, locking.ErrLeaseLost
 		l.of.records = slices.DeleteFunc(l.of.records, func(have *Record) bool { return have == l.record })
 		return nil

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -31,7 +31,7 @@ type Memory struct {
 
 // A memoryName is the state of one name.
 type memoryName struct {
-	state   rules.State
+	state   protocol.State
 	records []*Record // oldest first
 }
 
@@ -39,21 +39,21 @@ type memoryName struct {
 const never = 100 * 365 * 24 * time.Hour
 
 // node is a node that has forgotten nothing and accepts any tick.
-func node(now time.Time) rules.Node {
-	return rules.Node{Now: now.UnixMilli(), Grace: never.Milliseconds()}
+func node(now time.Time) protocol.Node {
+	return protocol.Node{Now: now.UnixMilli(), Grace: never.Milliseconds()}
 }
 
 // try is the try of a request. Its lock ends with the lease: rules treat a lock as held
 // in its last millisecond.
-func try(req locking.Request, owner string, now time.Time) rules.Try {
-	t := rules.Try{Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside}
+func try(req locking.Request, owner string, now time.Time) protocol.Try {
+	t := protocol.Try{Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside}
 	if t.Plain {
 		t.Stream = "lock"
 	} else {
 		t.Tick = req.Tick.UnixMilli()
 	}
 	if req.Mode == locking.AtLeastOnce {
-		t.Mode = rules.AtLeastOnce
+		t.Mode = protocol.AtLeastOnce
 	}
 	t.TTL = now.Add(req.TTL-1).UnixMilli() - now.UnixMilli()
 	return t
@@ -73,12 +73,12 @@ func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	m.tries++
 	now, of := time.Now(), m.name(req.Name)
 	l := &memoryLease{m: m, of: of, req: req, owner: strconv.Itoa(m.tries), until: now.Add(req.TTL)}
-	s, seen := rules.Lock(of.state, node(now), try(req, l.owner, now))
+	s, seen := protocol.Lock(of.state, node(now), try(req, l.owner, now))
 	if err := refusal(req, now, seen); err != nil {
 		return nil, err
 	}
-	bid := rules.Bid{Token: max(seen.Fence+1, uint64(now.Unix())<<20), Attempt: seen.Attempt + 1, Note: req.Holder}
-	s, got := rules.Commit(s, node(now), try(req, l.owner, now), bid)
+	bid := protocol.Bid{Token: max(seen.Fence+1, uint64(now.Unix())<<20), Attempt: seen.Attempt + 1, Note: req.Holder}
+	s, got := protocol.Commit(s, node(now), try(req, l.owner, now), bid)
 	if err := refusal(req, now, got); err != nil {
 		return nil, err
 	}
@@ -106,13 +106,13 @@ func (m *Memory) name(name string) *memoryName {
 }
 
 // reasons maps the refusals of a node that has forgotten nothing.
-var reasons = map[rules.Code]error{
-	rules.Later: locking.ErrSuperseded, rules.Done: locking.ErrDone, rules.Claimed: locking.ErrClaimed, rules.Busy: locking.ErrTaken,
+var reasons = map[protocol.Code]error{
+	protocol.Later: locking.ErrSuperseded, protocol.Done: locking.ErrDone, protocol.Claimed: locking.ErrClaimed, protocol.Busy: locking.ErrTaken,
 }
 
 // refusal returns why the request cannot be granted now, nil if it can.
-func refusal(req locking.Request, now time.Time, a rules.Answer) error {
-	if a.Code == rules.OK {
+func refusal(req locking.Request, now time.Time, a protocol.Answer) error {
+	if a.Code == protocol.OK {
 		return nil
 	}
 	e := &locking.AcquireError{
@@ -149,7 +149,7 @@ func (w memoryWatch) Look(ctx context.Context) error {
 	w.m.mu.Lock()
 	defer w.m.mu.Unlock()
 	now := time.Now()
-	err := refusal(w.req, now, rules.Look(w.m.name(w.req.Name).state, node(now), try(w.req, "", now)))
+	err := refusal(w.req, now, protocol.Look(w.m.name(w.req.Name).state, node(now), try(w.req, "", now)))
 	if errors.Is(err, locking.ErrSuperseded) {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -32,9 +32,9 @@ func (m *Memory) Records(name string) []Record {
 	all := make([]Record, len(of.records))
 	for i, r := range of.records {
 		stream := locking.Request{Stream: r.Claim.Stream}.InStream()
-		locks := []rules.Lease{of.state.Lock, of.state.TickLocks[rules.Place{Stream: stream, Tick: r.Claim.Tick.UnixMilli()}]}
+		locks := []protocol.Lease{of.state.Lock, of.state.TickLocks[protocol.Place{Stream: stream, Tick: r.Claim.Tick.UnixMilli()}]}
 		all[i] = *r
-		all[i].Held = slices.ContainsFunc(locks, func(l rules.Lease) bool { return l.Owner == r.owner && now <= l.Until })
+		all[i].Held = slices.ContainsFunc(locks, func(l protocol.Lease) bool { return l.Owner == r.owner && now <= l.Until })
 	}
 	return all
 }

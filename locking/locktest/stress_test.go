@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -45,7 +45,7 @@ func TestStressFindsFaults(t *testing.T) {
 	}
 	neither := mutant{
 		deny: func(m *Memory, req locking.Request, _ *locking.AcquireError) (locking.Lease, error) {
-			lease, err := grantAnyway(m, req, func(s *rules.State) { s.Lock = rules.Lease{} })
+			lease, err := grantAnyway(m, req, func(s *protocol.State) { s.Lock = protocol.Lease{} })
 			odd := &oddLease{memoryLease: lease.(*memoryLease)}
 			oneToken(odd)
 			return odd, err

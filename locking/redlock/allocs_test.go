@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/redlock/scripts"
-	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
+	"github.com/quorate/quorate/internal/store/quorum/wire"
 )
 
 // An echoer accepts everything at once, to measure a claim's cost in this process.

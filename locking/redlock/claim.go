@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/redlock/records"
-	"github.com/quorate/quorate/internal/redlock/scripts"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/wire"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/redlock/scripts"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 

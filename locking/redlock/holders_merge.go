@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/redlock/scripts"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )

@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-redsync/redsync/v4"
 
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/redlock/records"
-	"github.com/quorate/quorate/internal/redlock/scripts"
-	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
+	"github.com/quorate/quorate/internal/store/quorum/wire"
 	"github.com/quorate/quorate/locking"
 )
 

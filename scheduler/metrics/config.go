@@ -1,6 +1,6 @@
 package metrics
 
-import "github.com/quorate/quorate/internal/redlock/members"
+import "github.com/quorate/quorate/internal/store/quorum/members"
 
 // Other is the label of the jobs that have none of their own.
 const Other = "other"

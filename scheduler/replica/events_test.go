@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -64,13 +64,13 @@ func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 // when it is over, or the lease is lost. Observers hear of each try.
 func TestLeaseThatIsNotExtendedIsToldOnce(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]error{"silent": errors.New("no answer"), "refusing": storetest.Refusal("it is full")} {
+	for name, fault := range map[string]error{"silent": errors.New("no answer"), "refusing": kvtest.Refusal("it is full")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var down atomic.Bool
 				m := declaredNew(t)
-				m.Fault = func(context.Context, storetest.Call) error {
+				m.Fault = func(context.Context, kvtest.Call) error {
 					if down.Load() {
 						return fault
 					}

@@ -14,7 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 )
 
 // Twenty replicas without work send at most 20 calls a second to one store: they read the
@@ -20,7 +20,7 @@ func TestIdleReplicasOnOneStore(t *testing.T) {
 		m := declaredNew(t)
 		var mu sync.Mutex
 		calls := map[string]int{}
-		m.Fault = func(_ context.Context, c storetest.Call) error {
+		m.Fault = func(_ context.Context, c kvtest.Call) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if !c.Answered {

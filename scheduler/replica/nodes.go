@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
@@ -19,7 +19,7 @@ import (
 
 // nodes are those of a replica, which joins them before it claims ticks.
 type nodes struct {
-	*redisstore.Cluster
+	*quorum.Cluster
 	locker *redlock.Locker
 	log    *slog.Logger
 
@@ -126,7 +126,7 @@ func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (
 		}
 	}
 	var err error
-	if n.Cluster, err = redisstore.Open(cfg); err != nil {
+	if n.Cluster, err = quorum.Open(cfg); err != nil {
 		return nil, err
 	}
 	n.Unreadable.To(log)

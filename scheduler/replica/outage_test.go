@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redisledger"
-	"github.com/quorate/quorate/internal/redlock/members"
+	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -17,8 +17,8 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/store/quorum"
+	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -144,7 +144,7 @@ func median(list []time.Duration) float64 {
 
 // A crowd is a cluster of five nodes with many jobs, and a server of its pages.
 type crowd struct {
-	*redisstore.Cluster
+	*quorum.Cluster
 	web     *console.Server
 	servers []*redistest.Server
 	traffic traffic
@@ -186,7 +186,7 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 		t.Fatal(err)
 	}
 	nodes.Redis.Dial = c.traffic.dial
-	if c.Cluster, err = redisstore.Open(nodes.Redis); err != nil {
+	if c.Cluster, err = quorum.Open(nodes.Redis); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })

@@ -7,8 +7,8 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -24,7 +24,7 @@ type Store interface {
 	// its endpoints or servers, with commas between them.
 	Address() string
 	// Open opens the store without contacting it. The caller closes it.
-	Open(ctx context.Context, cluster config.Cluster) (store.Server, error)
+	Open(ctx context.Context, cluster config.Cluster) (kv.Server, error)
 }
 
 // Metrics counts what the replica does: new(metrics.Metrics) of package

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redisledger"
-	"github.com/quorate/quorate/internal/redlock/members"
+	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"

@@ -10,9 +10,9 @@ import (
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	onestore "github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -76,7 +76,7 @@ func (s *single) look(ctx context.Context) error {
 
 // join implements backend.
 func (s *single) join(ctx context.Context) error {
-	final := func(err error) bool { return errors.Is(err, store.ErrNotReady) || errors.Is(err, store.ErrLogin) }
+	final := func(err error) bool { return errors.Is(err, kv.ErrNotReady) || errors.Is(err, kv.ErrLogin) }
 	return joining(ctx, s.log, "no job runs until the store answers; trying again until then", final, s.look)
 }
 

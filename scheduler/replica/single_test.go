@@ -13,29 +13,29 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // inMemory is a Store of a Config.
-type inMemory struct{ *storetest.Memory }
+type inMemory struct{ *kvtest.Memory }
 
 func (inMemory) Section() string { return config.SectionPostgres }
 
 func (inMemory) Address() string { return "postgres://memory/test" }
 
-func (s inMemory) Open(_ context.Context, _ config.Cluster) (store.Server, error) {
+func (s inMemory) Open(_ context.Context, _ config.Cluster) (kv.Server, error) {
 	return s.Memory, nil
 }
 
 // declaredNew is one that may be used at once.
 func declaredNew(t *testing.T) inMemory {
 	t.Helper()
-	m := inMemory{new(storetest.Memory)}
+	m := inMemory{new(kvtest.Memory)}
 	if err := claims.DeclareNew(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestReplicasOnOneStore(t *testing.T) {
 func TestFailoverBetweenRareTicks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := new(storetest.Memory) // nobody declares it new
+		m := new(kvtest.Memory) // nobody declares it new
 		var ran ranTicks
 		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "0 * * * *", Func: ran.run}}})
 		if err != nil {
@@ -165,7 +165,7 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cut atomic.Bool
 		cut.Store(true)
-		m := &storetest.Memory{Fault: func(context.Context, storetest.Call) error {
+		m := &kvtest.Memory{Fault: func(context.Context, kvtest.Call) error {
 			if cut.Load() {
 				return errors.New("cut off")
 			}
@@ -202,7 +202,7 @@ func TestTicksOfAnOutageSayWhy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var cut atomic.Bool
-		m := &storetest.Memory{Fault: func(ctx context.Context, c storetest.Call) error {
+		m := &kvtest.Memory{Fault: func(ctx context.Context, c kvtest.Call) error {
 			if cut.Load() && !c.Answered {
 				<-ctx.Done()
 			}
@@ -267,12 +267,12 @@ func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var full atomic.Bool
 		var commits, probes atomic.Int64
-		m := &storetest.Memory{Fault: func(_ context.Context, c storetest.Call) error {
+		m := &kvtest.Memory{Fault: func(_ context.Context, c kvtest.Call) error {
 			if c.Method != "Commit" || c.Answered {
 				return nil
 			}
 			commits.Add(1)
-			if len(c.Txn.Put) == 1 && c.Txn.Put[0].Key.Kind == store.Cluster {
+			if len(c.Txn.Put) == 1 && c.Txn.Put[0].Key.Kind == kv.Cluster {
 				probes.Add(1)
 			}
 			if full.Load() {

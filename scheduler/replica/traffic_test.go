@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/store/quorum/records"
 )
 
 // traffic counts what goes to the nodes and comes from them.

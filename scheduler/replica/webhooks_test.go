@@ -15,7 +15,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/webhook"
-	"github.com/quorate/quorate/internal/redisledger"
+	"github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -85,7 +85,7 @@ webhooks:
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := redisledger.New(set).Log(t.Context(), "fail", tick, *got.Token)
+	log, err := ledger.New(set).Log(t.Context(), "fail", tick, *got.Token)
 	if err != nil || !strings.Contains(log.Text, `msg="about to fail" word=***`) || strings.Contains(log.Text, "canary") {
 		t.Errorf("the nodes keep %q, %v", log.Text, err)
 	}

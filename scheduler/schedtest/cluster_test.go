@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/onestore/onestoretest"
+	"github.com/quorate/quorate/internal/store/single/onestoretest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -39,7 +39,7 @@ func minutely(t *testing.T, takes time.Duration) (Setup, *Calls[jobs.NoParams]) 
 
 // Clusters run on the stores of Run, or on those of one consistent store:
 //
-//	go test ./scheduler/schedtest -args -store=onestore
+//	go test ./scheduler/schedtest -args -store=single
 var store = flag.String("store", "memory", "the stores of the clusters: memory, onestore")
 
 func stores(t *testing.T) func(*testing.T) scheduler.Stores {

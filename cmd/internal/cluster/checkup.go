@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 )
 
 // A Checkup is the verdict on the store.
@@ -19,7 +19,7 @@ type Checkup struct {
 
 // Judge returns the checkup of so many nodes.
 func Judge(nodes int, c members.Checkup) Checkup {
-	judged := judgeRows(redisstore.CheckRows(c))
+	judged := judgeRows(quorum.CheckRows(c))
 	judged.Advice = advice(c, nodes)
 	return judged
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/storecopy"
+	"github.com/quorate/quorate/internal/store/quorum"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -28,9 +28,9 @@ type Store struct {
 
 	kept      kept
 	namespace string
-	nodes     *redisstore.Cluster // nil unless everything is kept on Redis nodes
-	one       *onestore.Cluster   // nil unless it is kept on one store
-	learned   bool                // the epoch of the node list
+	nodes     *quorum.Cluster // nil unless everything is kept on Redis nodes
+	one       *single.Cluster // nil unless it is kept on one store
+	learned   bool            // the epoch of the node list
 }
 
 // kept is what is kept on nodes or on one store.
@@ -86,12 +86,12 @@ func (s *Store) open(ctx context.Context, cfg config.Cluster, stores []replica.S
 		}
 		server, err := part.Open(ctx, cfg)
 		if err == nil {
-			s.one, err = onestore.Configured(server, cfg)
+			s.one, err = single.Configured(server, cfg)
 			s.kept = s.one
 		}
 		return err
 	}
-	c, err := redisstore.Open(cfg.Redis)
+	c, err := quorum.Open(cfg.Redis)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *Store) RedisNodes(doing string) (*members.Set, error) {
 
 // OneStore returns the store. If everything is kept on Redis nodes, doing says what takes
 // another one.
-func (s *Store) OneStore(doing string) (*onestore.Cluster, error) {
+func (s *Store) OneStore(doing string) (*single.Cluster, error) {
 	if s.one == nil {
 		return nil, failure.Usagef("%s is for one store, and this configuration has Redis nodes", doing)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 )
 
 // A usageError is a mistake on the command line.

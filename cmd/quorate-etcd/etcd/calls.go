@@ -9,11 +9,11 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/quorate/quorate/internal/store"
+	store "github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // Keys are KIND, zero byte, NAME, zero byte, SUB, after the prefix: so their order is that of
-// package store.
+// package kv.
 func (s *server) key(k store.Key) string {
 	return s.point(k.Kind, store.Point{Name: k.Name, Sub: k.Sub})
 }
@@ -31,7 +31,7 @@ func (s *server) parseKey(text []byte) store.Key {
 	return store.Key{Kind: store.Kind(kind), Name: name, Sub: sub}
 }
 
-// Read implements [store.Store].
+// Read implements [kv.Store].
 func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
 	var gets []clientv3.Op
 	for _, k := range keys {
@@ -49,7 +49,7 @@ func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, s
 	return list, stamp, nil
 }
 
-// List implements [store.Store].
+// List implements [kv.Store].
 func (s *server) List(ctx context.Context, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
 	var gets []clientv3.Op
 	for _, r := range ranges {
@@ -111,7 +111,7 @@ func (s *server) records(part *etcdserverpb.ResponseOp) (list []store.Record) {
 	return list
 }
 
-// Commit implements [store.Store].
+// Commit implements [kv.Store].
 func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
 	if err := t.Check(limits); err != nil {
 		return o, err

@@ -8,24 +8,24 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // manyRevisions is how many revisions an etcd may keep that compacts its history.
 const manyRevisions = 100_000
 
-// Check implements [store.Server].
-func (s *server) Check(ctx context.Context) (found store.Checkup, err error) {
+// Check implements [kv.Server].
+func (s *server) Check(ctx context.Context) (found kv.Checkup, err error) {
 	err = s.do(ctx, true, func(ctx context.Context, c *clientv3.Client) error {
 		status, err := c.Status(ctx, c.Endpoints()[0])
 		list, err2 := c.MemberList(ctx)
 		if err := cmp.Or(err, err2); err != nil {
 			return err
 		}
-		found = store.Checkup{Version: "etcd " + status.Version, Findings: s.judgeMembers(list.Members)}
+		found = kv.Checkup{Version: "etcd " + status.Version, Findings: s.judgeMembers(list.Members)}
 		if old := status.Header.Revision - manyRevisions; old > 0 {
 			if _, err := c.Get(ctx, s.lifeKey(), clientv3.WithRev(old)); err == nil {
-				found.Findings = append(found.Findings, store.Finding{
+				found.Findings = append(found.Findings, kv.Finding{
 					Topic: "compaction", Mend: true,
 					Text: "etcd keeps each old value and will be full one day: start it with --auto-compaction-retention=1h",
 				})
@@ -36,7 +36,7 @@ func (s *server) Check(ctx context.Context) (found store.Checkup, err error) {
 	return found, err
 }
 
-func (s *server) judgeMembers(members []*etcdserverpb.Member) []store.Finding {
+func (s *server) judgeMembers(members []*etcdserverpb.Member) []kv.Finding {
 	var voting int
 	var text string
 	for _, m := range members {
@@ -54,5 +54,5 @@ func (s *server) judgeMembers(members []*etcdserverpb.Member) []store.Finding {
 	default:
 		return nil
 	}
-	return []store.Finding{{Topic: "members", Text: text}}
+	return []kv.Finding{{Topic: "members", Text: text}}
 }

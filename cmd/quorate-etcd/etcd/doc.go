@@ -10,7 +10,7 @@
 //
 // # On etcd
 //
-// A transaction of package store is one of etcd. Versions are mod revisions, which grow
+// A transaction of package kv is one of etcd. Versions are mod revisions, which grow
 // with each change of any key, so they never repeat. Reads are linearizable: etcd asks a
 // quorum of its members before it answers. Records of one answer have one revision.
 //

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // judge turns an error of the client into one of a store. It reports whether another member
@@ -27,11 +27,11 @@ func (s *server) judge(ctx context.Context, err error, sent bool, member string)
 	}
 	switch text = doing + text; {
 	case errors.Is(known, rpctypes.ErrRequestTooLarge):
-		return fmt.Errorf("%w: %s", store.ErrTooLarge, text), false
+		return fmt.Errorf("%w: %s", kv.ErrTooLarge, text), false
 	case errors.Is(known, rpctypes.ErrNoSpace):
 		return errors.New("etcd is full: compact and defragment it, then clear the alarm with etcdctl alarm disarm; or raise --quota-backend-bytes"), false
 	case doing != "" && errors.Is(known, rpctypes.ErrAuthFailed):
-		return fmt.Errorf("%w: %s: %s", store.ErrLogin, member, text), false
+		return fmt.Errorf("%w: %s: %s", kv.ErrLogin, member, text), false
 	case errors.Is(known, rpctypes.ErrUserEmpty) && s.Username == "":
 		return fmt.Errorf("etcd %s refuses it (%s): it asks for a user: set etcd.username and etcd.password", member, text), false
 	case refusesToken(err):
@@ -41,9 +41,9 @@ func (s *server) judge(ctx context.Context, err error, sent bool, member string)
 	case code == codes.Unauthenticated, code == codes.InvalidArgument, code == codes.Unimplemented:
 		return fmt.Errorf("etcd %s refuses it: %s", member, text), false
 	}
-	because := store.ErrUnavailable
+	because := kv.ErrUnavailable
 	if !sent {
-		because = store.ErrNotSent
+		because = kv.ErrNotSent
 	}
 	err = again.Ended(ctx, fmt.Errorf("%w: %s: %s", because, member, text))
 	return err, !errors.Is(ctx.Err(), context.Canceled)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore/kittest"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kittest"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // newWorld is a cluster that tests share.
@@ -17,13 +17,13 @@ func newWorld(tb testing.TB, members int) (*kittest.World, *etcdtest.Cluster) {
 	tb.Helper()
 	c := etcdtest.Start(tb, members)
 	return &kittest.World{
-		Open: func(tb testing.TB, namespace string) store.Store {
+		Open: func(tb testing.TB, namespace string) kv.Store {
 			tb.Helper()
 			s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: c.URLs()}})
 			tb.Cleanup(s.Close)
 			return s
 		},
-		NextLife: func(tb testing.TB, s store.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
+		NextLife: func(tb testing.TB, s kv.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
 	}, c
 }
 

@@ -11,9 +11,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/onestore/kittest"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/kittest"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // While users are added every 0.4 s, and while the role lacks its permission for 1.5 s, no run
@@ -74,7 +74,7 @@ func TestRefusedEndOnEtcd(t *testing.T) {
 				prefix := "quorate/" + namespace + "/"
 				end := clientv3.GetPrefixRangeEnd(prefix)
 				r := kittest.Refusing{
-					Open:   func(tb testing.TB) store.Server { tb.Helper(); return g.as(t, namespace, "quorate", passwords) },
+					Open:   func(tb testing.TB) kv.Server { tb.Helper(); return g.as(t, namespace, "quorate", passwords) },
 					Refuse: addUser,
 				}
 				grant := func(tb testing.TB) {

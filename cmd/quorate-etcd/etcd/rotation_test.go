@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -50,8 +50,8 @@ func TestRotation(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		err := put(ctx, s, stamp.Life, "x")
-		if !errors.Is(err, store.ErrNotSent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Geheim") {
-			t.Errorf("Commit = %v, want %v and %q", err, store.ErrNotSent, want)
+		if !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Geheim") {
+			t.Errorf("Commit = %v, want %v and %q", err, kv.ErrNotSent, want)
 		}
 	}
 	refused("the store refuses the login")
@@ -79,7 +79,7 @@ func TestRotation(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, store.ErrNotSent) || time.Now().After(until) {
+		if !errors.Is(err, kv.ErrNotSent) || time.Now().After(until) {
 			t.Fatalf("with the new certificate: %v", err)
 		}
 	}

@@ -19,11 +19,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // limits are those of etcd's defaults: 128 operations and 1.5 MiB in a request.
-var limits = store.Limits{Keys: 120, Bytes: 1 << 20}
+var limits = kv.Limits{Keys: 120, Bytes: 1 << 20}
 
 // Bounds of connections.
 const (
@@ -35,7 +35,7 @@ const (
 // pauses are those between connections to a member that fail.
 var pauses = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: time.Second}
 
-// A server is a [store.Store] on the members of one etcd cluster. It talks to one member, and
+// A server is a [kv.Store] on the members of one etcd cluster. It talks to one member, and
 // to the next one if that does not answer.
 type server struct {
 	config.EtcdConfig
@@ -63,15 +63,15 @@ func open(c config.Cluster) *server {
 	return s
 }
 
-// Name implements [store.Server].
+// Name implements [kv.Server].
 func (s *server) Name() string {
 	return "etcd " + strings.NewReplacer("http://", "", "https://", "").Replace(strings.Join(s.Endpoints, ","))
 }
 
-// Limits implements [store.Store].
-func (s *server) Limits() store.Limits { return limits }
+// Limits implements [kv.Store].
+func (s *server) Limits() kv.Limits { return limits }
 
-// Close implements [store.Server].
+// Close implements [kv.Server].
 func (s *server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *server) do(ctx context.Context, repeatable bool, call func(context.Cont
 	defer cancel()
 	for left := len(s.Endpoints); ; left-- {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", store.ErrNotSent, ctx.Err())
+			return fmt.Errorf("%w: %w", kv.ErrNotSent, ctx.Err())
 		}
 		c, at, err := s.client()
 		sent := false

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -23,7 +23,7 @@ func (s *Store) Section() string { return config.SectionEtcd }
 func (s *Store) Address() string { return strings.Join(s.Endpoints, ",") }
 
 // Open implements [replica.Store].
-func (s *Store) Open(_ context.Context, cluster config.Cluster) (store.Server, error) {
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
 	return open(cluster), nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // A guarded cluster has users: root, and quorate with the role of docs/etcd.md.
@@ -97,8 +97,8 @@ func (g guarded) outlive(t *testing.T) {
 
 // put commits a record that does not exist. It wins only if no other try of it was made.
 func put(ctx context.Context, s *server, life, name string) error {
-	k := store.Key{Kind: store.Claims, Name: name}
-	o, err := s.Commit(ctx, store.Txn{Life: life, If: []store.Compare{{Key: k}}, Put: []store.Write{{Key: k, Value: []byte(`1`)}}})
+	k := kv.Key{Kind: kv.Claims, Name: name}
+	o, err := s.Commit(ctx, kv.Txn{Life: life, If: []kv.Compare{{Key: k}}, Put: []kv.Write{{Key: k, Value: []byte(`1`)}}})
 	if err == nil && !o.Won {
 		err = errors.New("it has lost")
 	}
@@ -166,7 +166,7 @@ func TestTokenEnds(t *testing.T) {
 			g := guard(t, etcdtest.Start(t, 1, append(c.flags, "--bcrypt-cost", "4")...), !c.before)
 			calls := map[string]func(s *server, life string) error{
 				"Read": func(s *server, _ string) error {
-					_, _, err := s.Read(t.Context(), store.Key{Kind: store.Claims, Name: "x"})
+					_, _, err := s.Read(t.Context(), kv.Key{Kind: kv.Claims, Name: "x"})
 					return err
 				},
 				"Commit": func(s *server, life string) error { return put(t.Context(), s, life, "x") },
@@ -219,7 +219,7 @@ func TestTokenCannotBeRenewed(t *testing.T) {
 	}
 	password("Geheim2")
 	err = put(t.Context(), s, stamp.Life, "x")
-	if err == nil || store.Unknown(err) || !strings.Contains(err.Error(), "token") || !strings.Contains(err.Error(), "authentication failed") || strings.Contains(err.Error(), "Geheim") {
+	if err == nil || kv.Unknown(err) || !strings.Contains(err.Error(), "token") || !strings.Contains(err.Error(), "authentication failed") || strings.Contains(err.Error(), "Geheim") {
 		t.Errorf("Commit = %v, want that logging in for a token has failed", err)
 	}
 	password(passwords)

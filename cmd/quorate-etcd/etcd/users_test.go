@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -18,12 +18,12 @@ func TestUsers(t *testing.T) {
 	t.Parallel()
 	g, ctx := guard(t, etcdtest.Start(t, 1), true), t.Context()
 	s := g.as(t, "billing", "quorate", passwords)
-	x := store.Key{Kind: store.Claims, Name: "x"}
+	x := kv.Key{Kind: kv.Claims, Name: "x"}
 	_, stamp, err := s.Read(ctx, x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := s.Commit(ctx, store.Txn{Life: stamp.Life, Put: []store.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
+	if o, err := s.Commit(ctx, kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
 		t.Errorf("Commit = %+v, %v", o, err)
 	}
 	if _, err := s.Check(ctx); err != nil {
@@ -34,13 +34,13 @@ func TestUsers(t *testing.T) {
 		"set etcd.username": g.as(t, "billing", "", ""),
 	} {
 		_, _, err := s.Read(ctx, x)
-		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), what) || strings.Contains(err.Error(), "Geheim") {
+		if err == nil || errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), what) || strings.Contains(err.Error(), "Geheim") {
 			t.Errorf("Read = %v, want %q, which is no outage", err, what)
 		}
 	}
 	_, _, err = g.as(t, "billing", "quorate", "Geheim2").Read(ctx, x)
-	if !errors.Is(err, store.ErrLogin) || !strings.Contains(err.Error(), "authentication failed") || strings.Contains(err.Error(), "Geheim") {
-		t.Errorf("Read = %v, want %v", err, store.ErrLogin)
+	if !errors.Is(err, kv.ErrLogin) || !strings.Contains(err.Error(), "authentication failed") || strings.Contains(err.Error(), "Geheim") {
+		t.Errorf("Read = %v, want %v", err, kv.ErrLogin)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
 	w := etcdtest.StartTLS(t, ca)
-	for trusted, want := range map[*redistest.CA]error{ca: nil, other: store.ErrNotSent} {
+	for trusted, want := range map[*redistest.CA]error{ca: nil, other: kv.ErrNotSent} {
 		cert, key := trusted.Write(t, t.TempDir())
 		s := open(config.Cluster{Namespace: "n", Etcd: config.EtcdConfig{Endpoints: w.URLs(), TLS: config.TLSConfig{CAFile: cert, CertFile: cert, KeyFile: key}}})
 		t.Cleanup(s.Close)

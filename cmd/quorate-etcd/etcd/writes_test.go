@@ -15,8 +15,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/replica"
 )
@@ -91,9 +91,9 @@ func TestNoSpace(t *testing.T) {
 	}
 }
 
-func clusterOf(t *testing.T, s *server) *onestore.Cluster {
+func clusterOf(t *testing.T, s *server) *single.Cluster {
 	t.Helper()
-	c, err := onestore.Open(s, claims.Config{})
+	c, err := single.Open(s, claims.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
-// Check implements [store.Server].
-func (s *server) Check(ctx context.Context) (store.Checkup, error) {
-	return do(ctx, s, true, func(ctx context.Context, c *zk.Conn) (found store.Checkup, err error) {
+// Check implements [kv.Server].
+func (s *server) Check(ctx context.Context) (kv.Checkup, error) {
+	return do(ctx, s, true, func(ctx context.Context, c *zk.Conn) (found kv.Checkup, err error) {
 		members, _, err := c.Get("/zookeeper/config")
 		if err != nil && !session.IsRefusal(err) {
 			return found, err
@@ -28,7 +28,7 @@ func (s *server) Check(ctx context.Context) (store.Checkup, error) {
 	})
 }
 
-func (s *server) countMembers(list string, found *store.Checkup) {
+func (s *server) countMembers(list string, found *kv.Checkup) {
 	voting := len(voter.FindAllString(list, -1))
 	var text string
 	switch {
@@ -41,7 +41,7 @@ func (s *server) countMembers(list string, found *store.Checkup) {
 	default:
 		return
 	}
-	found.Findings = append(found.Findings, store.Finding{Topic: "members", Text: text})
+	found.Findings = append(found.Findings, kv.Finding{Topic: "members", Text: text})
 }
 
 // What ZooKeeper says of itself.

@@ -15,15 +15,15 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // errForgotten is why the outcome of a transaction counts as unknown.
-var errForgotten = fmt.Errorf("%w: a backup was restored meanwhile", store.ErrUnavailable)
+var errForgotten = fmt.Errorf("%w: a backup was restored meanwhile", kv.ErrUnavailable)
 
-// Commit implements [store.Store]. ZooKeeper makes all operations of a batch or none. If one
+// Commit implements [kv.Store]. ZooKeeper makes all operations of a batch or none. If one
 // fails that stands for a condition, the transaction has lost. If another one fails, it is made again.
-func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
+func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error) {
 	if err := t.Check(limits); err != nil {
 		return o, err
 	}
@@ -61,18 +61,18 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 				return o, unsent(err)
 			}
 		case failed < b.conditions:
-			return store.Outcome{Stamp: store.Stamp{Life: t.Life}}, nil
+			return kv.Outcome{Stamp: kv.Stamp{Life: t.Life}}, nil
 		}
 	}
 }
 
-func (s *server) won(t store.Txn, b *batch, now, seen count) (o store.Outcome, err error) {
+func (s *server) won(t kv.Txn, b *batch, now, seen count) (o kv.Outcome, err error) {
 	if now.below(seen) {
 		s.lives.lost(parseLife(t.Life))
 		return o, fmt.Errorf("committing: %w", errForgotten) // and nobody has noted it yet
 	}
 	s.lives.saw(parseLife(t.Life), now)
-	o = store.Outcome{Won: true, Stamp: store.Stamp{Life: t.Life}}
+	o = kv.Outcome{Won: true, Stamp: kv.Stamp{Life: t.Life}}
 	if len(t.Put) > 0 {
 		o.Version = b.version
 	}
@@ -81,7 +81,7 @@ func (s *server) won(t store.Txn, b *batch, now, seen count) (o store.Outcome, e
 
 // unsent is the error of what came before a transaction.
 func unsent(err error) error {
-	if errors.Is(err, store.ErrUnavailable) {
+	if errors.Is(err, kv.ErrUnavailable) {
 		err = notSent{err}
 	}
 	return fmt.Errorf("committing: %w", err)
@@ -90,7 +90,7 @@ func unsent(err error) error {
 // notSent is why a transaction was not sent.
 type notSent struct{ error }
 
-func (notSent) Is(target error) bool { return target == store.ErrNotSent }
+func (notSent) Is(target error) bool { return target == kv.ErrNotSent }
 
 func (e notSent) Unwrap() error { return e.error }
 
@@ -104,11 +104,11 @@ type batch struct {
 
 // batch returns that of a transaction. The operations name what is stored of each record. For one
 // without a condition that is guessed, or read.
-func (s *server) batch(ctx context.Context, t store.Txn, guess bool) (*batch, error) {
+func (s *server) batch(ctx context.Context, t kv.Txn, guess bool) (*batch, error) {
 	b := &batch{server: s, version: 1 + rand.Uint64N(math.MaxUint64)}
 	life := s.lifePath()
 	b.add(&zk.CheckVersionRequest{Path: life + "/" + escape(t.Life), Version: -1}, &zk.SetDataRequest{Path: life, Data: []byte(t.Life), Version: -1})
-	changes := map[store.Key]func(stored uint64){}
+	changes := map[kv.Key]func(stored uint64){}
 	for _, w := range t.Put {
 		changes[w.Key] = func(stored uint64) { b.put(w, stored) }
 	}
@@ -135,7 +135,7 @@ func (s *server) batch(ctx context.Context, t store.Txn, guess bool) (*batch, er
 	if len(changes) == 0 {
 		return b, nil
 	}
-	list, err := do(ctx, s, true, func(ctx context.Context, conn *zk.Conn) ([]store.Record, error) {
+	list, err := do(ctx, s, true, func(ctx context.Context, conn *zk.Conn) ([]kv.Record, error) {
 		if _, err := conn.Sync(s.root); err != nil {
 			return nil, err
 		}
@@ -151,12 +151,12 @@ func (s *server) batch(ctx context.Context, t store.Txn, guess bool) (*batch, er
 func (b *batch) add(ops ...any) { b.ops = append(b.ops, ops...) }
 
 // mark is the child of a record's node that only this version has.
-func (b *batch) mark(k store.Key, version uint64) string {
+func (b *batch) mark(k kv.Key, version uint64) string {
 	return b.path(k) + "/" + strconv.FormatUint(version, 16)
 }
 
 // compare fails if a record is not as it was stored.
-func (b *batch) compare(c store.Compare) {
+func (b *batch) compare(c kv.Compare) {
 	if c.Version == 0 {
 		b.remove(c.Key, 0)
 	} else {
@@ -165,7 +165,7 @@ func (b *batch) compare(c store.Compare) {
 }
 
 // remove fails, too. To show that there is no node, it makes and deletes one.
-func (b *batch) remove(k store.Key, stored uint64) {
+func (b *batch) remove(k kv.Key, stored uint64) {
 	if stored == 0 {
 		b.add(b.create(b.path(k), nil))
 	} else {
@@ -175,7 +175,7 @@ func (b *batch) remove(k store.Key, stored uint64) {
 }
 
 // put fails, too.
-func (b *batch) put(w store.Write, stored uint64) {
+func (b *batch) put(w kv.Write, stored uint64) {
 	at, data := b.path(w.Key), append(binary.BigEndian.AppendUint64(nil, b.version), w.Value...)
 	if stored == 0 {
 		b.add(b.create(at, data))

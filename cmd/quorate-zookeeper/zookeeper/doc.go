@@ -17,7 +17,7 @@
 //	/KIND/NAME/SUB   any other record
 //
 // The data of a record are its version, which is random, and its value. Its only child has the
-// version as its name. So a transaction of package store is one multi of ZooKeeper: to compare a
+// version as its name. So a transaction of package kv is one multi of ZooKeeper: to compare a
 // record, it checks that the child exists, and to compare one that does not exist, it makes and
 // deletes it. Versions of nodes in ZooKeeper begin again when a node was deleted; these do not.
 //

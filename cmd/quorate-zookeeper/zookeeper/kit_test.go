@@ -8,8 +8,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
-	"github.com/quorate/quorate/internal/onestore/kittest"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kittest"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // newWorld is an ensemble that tests share.
@@ -17,11 +17,11 @@ func newWorld(tb testing.TB, members int) (*kittest.World, *zookeepertest.Ensemb
 	tb.Helper()
 	e := zookeepertest.Start(tb, members, zookeepertest.Options{})
 	return &kittest.World{
-		Open: func(tb testing.TB, namespace string) store.Store {
+		Open: func(tb testing.TB, namespace string) kv.Store {
 			tb.Helper()
 			return openWith(tb, options{Config: session.Config{Servers: e.Servers()}, namespace: namespace})
 		},
-		NextLife: func(tb testing.TB, s store.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
+		NextLife: func(tb testing.TB, s kv.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
 		OneByOne: true,
 	}, e
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -38,11 +38,11 @@ func TestTooManyConnections(t *testing.T) {
 			s := openWith(t, o)
 			for range 20 {
 				_, _, err := s.Read(t.Context(), x)
-				if !errors.Is(err, store.ErrNotSent) || !strings.Contains(err.Error(), "maxClientCnxns") || strings.Count(err.Error(), "the store does not answer") > 1 {
+				if !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), "maxClientCnxns") || strings.Count(err.Error(), "the store does not answer") > 1 {
 					t.Fatalf("Read = %v, want that the server may take no more connections", err)
 				}
 				err = s.commitNothing(t.Context())
-				if !errors.Is(err, store.ErrNotSent) || !strings.Contains(err.Error(), "maxClientCnxns") || strings.Count(err.Error(), "the store does not answer") > 1 {
+				if !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), "maxClientCnxns") || strings.Count(err.Error(), "the store does not answer") > 1 {
 					t.Fatalf("Commit = %v, want that the server may take no more connections", err)
 				}
 			}
@@ -52,7 +52,7 @@ func TestTooManyConnections(t *testing.T) {
 
 // commitNothing commits what changes nothing.
 func (s *server) commitNothing(ctx context.Context) error {
-	_, err := s.Commit(ctx, store.Txn{Life: "1.0000000000000000"})
+	_, err := s.Commit(ctx, kv.Txn{Life: "1.0000000000000000"})
 	return err
 }
 

@@ -15,34 +15,34 @@ import (
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // path is that of a record. One without a Sub is in the directory of its kind, any other one in
 // the directory of its name.
-func (s *server) path(k store.Key) string {
+func (s *server) path(k kv.Key) string {
 	if k.Sub == "" {
 		return s.dir(k.Kind) + "/" + escape(k.Name) + "="
 	}
 	return s.dirOf(k.Kind, k.Name) + "/" + escape(k.Sub)
 }
 
-func (s *server) dir(kind store.Kind) string { return s.root + "/" + escape(string(kind)) }
+func (s *server) dir(kind kv.Kind) string { return s.root + "/" + escape(string(kind)) }
 
-func (s *server) dirOf(kind store.Kind, name string) string { return s.dir(kind) + "/" + escape(name) }
+func (s *server) dirOf(kind kv.Kind, name string) string { return s.dir(kind) + "/" + escape(name) }
 
-// Read implements [store.Store].
-func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
-	return view(ctx, s, func(c *cut) ([]store.Record, error) { return each(c.ctx, keys, c.get) })
+// Read implements [kv.Store].
+func (s *server) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
+	return view(ctx, s, func(c *cut) ([]kv.Record, error) { return each(c.ctx, keys, c.get) })
 }
 
-// List implements [store.Store].
-func (s *server) List(ctx context.Context, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
-	return view(ctx, s, func(c *cut) ([][]store.Record, error) { return each(c.ctx, ranges, c.list) })
+// List implements [kv.Store].
+func (s *server) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
+	return view(ctx, s, func(c *cut) ([][]kv.Record, error) { return each(c.ctx, ranges, c.list) })
 }
 
 // view reads from one moment, and finds the life. It begins another life if the answer shows one.
-func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (found T, stamp store.Stamp, err error) {
+func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (found T, stamp kv.Stamp, err error) {
 	type answer struct {
 		state
 		found T
@@ -74,7 +74,7 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 		}
 		if !last.again {
 			s.lives.saw(last.life, last.count)
-			return last.found, store.Stamp{Life: last.stored}, nil
+			return last.found, kv.Stamp{Life: last.stored}, nil
 		}
 	}
 }
@@ -105,14 +105,14 @@ type node struct {
 }
 
 // get reads a record.
-func (c *cut) get(k store.Key) (store.Record, error) {
+func (c *cut) get(k kv.Key) (kv.Record, error) {
 	at := c.path(k)
 	data, stat, err := c.conn.Get(at)
 	if errors.Is(err, zk.ErrNoNode) {
-		return store.Record{Key: k}, c.missing(at)
+		return kv.Record{Key: k}, c.missing(at)
 	}
 	if err != nil {
-		return store.Record{}, err
+		return kv.Record{}, err
 	}
 	return parse(k, c.choose(at, node{data, *stat}))
 }
@@ -158,49 +158,49 @@ func (c *cut) dated(zxid int64) {
 }
 
 // list reads the records in a range.
-func (c *cut) list(r store.Range) ([]store.Record, error) {
+func (c *cut) list(r kv.Range) ([]kv.Record, error) {
 	children, err := c.namesIn(r)
 	if err != nil {
 		return nil, err
 	}
-	found, err := each(c.ctx, children, func(child string) ([]store.Key, error) { return c.keys(r, child) })
+	found, err := each(c.ctx, children, func(child string) ([]kv.Key, error) { return c.keys(r, child) })
 	if err != nil {
 		return nil, err
 	}
-	keys := slices.DeleteFunc(slices.Concat(found...), func(k store.Key) bool { return !r.Holds(k) })
-	slices.SortFunc(keys, func(a, b store.Key) int {
-		return store.Point{Name: a.Name, Sub: a.Sub}.Compare(store.Point{Name: b.Name, Sub: b.Sub})
+	keys := slices.DeleteFunc(slices.Concat(found...), func(k kv.Key) bool { return !r.Holds(k) })
+	slices.SortFunc(keys, func(a, b kv.Key) int {
+		return kv.Point{Name: a.Name, Sub: a.Sub}.Compare(kv.Point{Name: b.Name, Sub: b.Sub})
 	})
 	limit := cmp.Or(r.Limit, len(keys))
 	list, err := each(c.ctx, keys[:min(len(keys), limit+1)], c.get) // the first may not exist
-	list = slices.DeleteFunc(list, func(r store.Record) bool { return r.Version == 0 })
+	list = slices.DeleteFunc(list, func(r kv.Record) bool { return r.Version == 0 })
 	return list[:min(len(list), limit)], err
 }
 
 // namesIn returns the nodes that have the records in a range, and others. For a range of one name
 // it need not look.
-func (c *cut) namesIn(r store.Range) ([]string, error) {
+func (c *cut) namesIn(r kv.Range) ([]string, error) {
 	name := r.From.Name
-	if r.To.Name == name && name != "" || r.To == (store.Point{Name: name + "\x01"}) {
+	if r.To.Name == name && name != "" || r.To == (kv.Point{Name: name + "\x01"}) {
 		return []string{escape(name) + "=", escape(name)}, nil
 	}
 	return c.children(c.dir(r.Kind))
 }
 
 // keys returns those of such a node, if its name is in the range.
-func (c *cut) keys(r store.Range, child string) (keys []store.Key, err error) {
+func (c *cut) keys(r kv.Range, child string) (keys []kv.Key, err error) {
 	text, single := strings.CutSuffix(child, "=")
 	name, ours := unescape(text)
 	switch {
-	case !ours || name < r.From.Name || r.To != (store.Point{}) && name > r.To.Name:
+	case !ours || name < r.From.Name || r.To != (kv.Point{}) && name > r.To.Name:
 		return nil, nil
 	case single:
-		return []store.Key{{Kind: r.Kind, Name: name}}, nil
+		return []kv.Key{{Kind: r.Kind, Name: name}}, nil
 	}
 	list, err := c.children(c.dirOf(r.Kind, name))
 	for _, child := range list {
 		if sub, ours := unescape(child); ours {
-			keys = append(keys, store.Key{Kind: r.Kind, Name: name, Sub: sub})
+			keys = append(keys, kv.Key{Kind: r.Kind, Name: name, Sub: sub})
 		}
 	}
 	return keys, err
@@ -218,11 +218,11 @@ func (c *cut) children(dir string) ([]string, error) {
 }
 
 // parse returns the record of a node: its version, and then its value.
-func parse(k store.Key, data []byte) (store.Record, error) {
+func parse(k kv.Key, data []byte) (kv.Record, error) {
 	if len(data) < 8 {
-		return store.Record{}, fmt.Errorf("the node of %s holds no record of this program", k)
+		return kv.Record{}, fmt.Errorf("the node of %s holds no record of this program", k)
 	}
-	return store.Record{Key: k, Version: binary.BigEndian.Uint64(data), Value: data[8:]}, nil
+	return kv.Record{Key: k, Version: binary.BigEndian.Uint64(data), Value: data[8:]}, nil
 }
 
 // width is how many calls are under way at once.

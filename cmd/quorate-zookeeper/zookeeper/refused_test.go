@@ -9,9 +9,9 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/onestore/kittest"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/kittest"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // While somebody else has the rights to the node that every transaction sets, for 1.5 s, no run
@@ -43,7 +43,7 @@ func TestRefusedEndOnZooKeeper(t *testing.T) {
 			}
 		}
 		return kittest.Refusing{
-			Open:   func(tb testing.TB) store.Server { tb.Helper(); return openWith(tb, o) },
+			Open:   func(tb testing.TB) kv.Server { tb.Helper(); return openWith(tb, o) },
 			Refuse: give("other", "Geheim2"), Restore: give("quorate", "Geheim1"),
 		}
 	})

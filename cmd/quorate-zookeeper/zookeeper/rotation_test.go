@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -62,11 +62,11 @@ func TestPasswordRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	chown(t, owner, "/billing", zk.DigestACL(zk.PermAll, "quorate", "Geheim2"))
-	put := store.Txn{Life: stamp.Life, Put: []store.Write{{Key: x, Value: []byte(`2`)}}}
+	put := kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(`2`)}}}
 	_, _, err = s.Read(t.Context(), x)
 	_, err2 := s.Commit(t.Context(), put)
 	for _, err := range []error{err, err2} {
-		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "the user quorate with this password has no right") || strings.Contains(err.Error(), "Geheim") {
+		if err == nil || errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "the user quorate with this password has no right") || strings.Contains(err.Error(), "Geheim") {
 			t.Errorf("with the old password: %v", err)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // limits are what a request may have by ZooKeeper's default, jute.maxbuffer = 1 MiB, with room
 // for paths and ACLs.
-var limits = store.Limits{Keys: 120, Bytes: 768 << 10}
+var limits = kv.Limits{Keys: 120, Bytes: 768 << 10}
 
 // options say where the records are.
 type options struct {
@@ -23,7 +23,7 @@ type options struct {
 	chroot, namespace string
 }
 
-// A server is a [store.Store] on the servers of one ZooKeeper ensemble.
+// A server is a [kv.Store] on the servers of one ZooKeeper ensemble.
 type server struct {
 	*session.Client
 	chroot string
@@ -33,7 +33,7 @@ type server struct {
 	hints  hints
 }
 
-var _ store.Server = (*server)(nil)
+var _ kv.Server = (*server)(nil)
 
 func open(o options) (*server, error) {
 	c, err := session.New(o.Config)
@@ -47,11 +47,11 @@ func open(o options) (*server, error) {
 	return s, nil
 }
 
-// Name implements [store.Server].
+// Name implements [kv.Server].
 func (s *server) Name() string { return "ZooKeeper " + strings.Join(s.Servers, ",") + s.chroot }
 
-// Limits implements [store.Store].
-func (s *server) Limits() store.Limits { return limits }
+// Limits implements [kv.Store].
+func (s *server) Limits() kv.Limits { return limits }
 
 // do makes a call. If it was refused, the error says what to do.
 func do[T any](ctx context.Context, s *server, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (T, error) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -24,7 +24,7 @@ func (s *Store) Section() string { return config.SectionZooKeeper }
 func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
 
 // Open implements [replica.Store].
-func (s *Store) Open(_ context.Context, cluster config.Cluster) (store.Server, error) {
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
 	kept := cluster.ZooKeeper
 	return open(options{
 		Config:  session.Config{Servers: kept.Servers, Login: cluster.Login},

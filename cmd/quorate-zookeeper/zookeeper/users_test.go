@@ -12,23 +12,23 @@ import (
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
-var x = store.Key{Kind: store.Claims, Name: "x"}
+var x = kv.Key{Kind: kv.Claims, Name: "x"}
 
 // write writes x. A server that has just begun may take longer to answer than a call lasts.
 func write(t *testing.T, s *server) {
 	t.Helper()
 	_, stamp, err := s.Read(t.Context(), x)
-	for until := time.Now().Add(time.Minute); errors.Is(err, store.ErrNotSent) && time.Now().Before(until); {
+	for until := time.Now().Add(time.Minute); errors.Is(err, kv.ErrNotSent) && time.Now().Before(until); {
 		_, stamp, err = s.Read(t.Context(), x)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := s.Commit(t.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
+	if o, err := s.Commit(t.Context(), kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
 		t.Errorf("Commit = %+v, %v", o, err)
 	}
 }
@@ -82,7 +82,7 @@ func TestUsers(t *testing.T) {
 		"another node":     {chroot: "/apps", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim1"})},
 	} {
 		_, _, err := as(o).Read(t.Context(), x)
-		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+o.chroot) || strings.Contains(err.Error(), "Geheim") {
+		if err == nil || errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+o.chroot) || strings.Contains(err.Error(), "Geheim") {
 			t.Errorf("%s: Read = %v, want that it has no right, which trying again cannot help", what, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestChroot(t *testing.T) {
 	}
 	write(t, below("/apps/billing"))
 	for chroot, want := range map[string]int{"/apps/billing": 1, "/apps": 0, "": 0} {
-		lists, _, err := below(chroot).List(t.Context(), store.All(store.Claims))
+		lists, _, err := below(chroot).List(t.Context(), kv.All(kv.Claims))
 		if err != nil || len(lists[0]) != want {
 			t.Errorf("in %q it lists %v, %v", chroot, lists, err)
 		}
@@ -116,8 +116,8 @@ func TestTLS(t *testing.T) {
 		"closed":      openWith(t, in(e, config.Login{})),
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		if _, _, err := s.Read(ctx); !errors.Is(err, store.ErrNotSent) || !strings.Contains(err.Error(), what) {
-			t.Errorf("Read = %v, want %v and %s", err, store.ErrNotSent, what)
+		if _, _, err := s.Read(ctx); !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), what) {
+			t.Errorf("Read = %v, want %v and %s", err, kv.ErrNotSent, what)
 		}
 		cancel()
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/locking/redlock"
 )
 

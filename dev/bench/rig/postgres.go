@@ -10,9 +10,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
@@ -21,7 +21,7 @@ const pgConns = 8
 
 // A Postgres is a server with our schema, River's, and a table of counters.
 type Postgres struct {
-	Cluster *onestore.Cluster
+	Cluster *single.Cluster
 	server  *pgtest.Server
 	pools   []*pgxpool.Pool
 }
@@ -40,7 +40,7 @@ func (r *Rig) Postgres(ctx context.Context, counters int, fsync string) (*Postgr
 	if err := claims.DeclareNew(ctx, store); err != nil {
 		return nil, err
 	}
-	if p.Cluster, err = onestore.Open(store, claims.Config{}); err != nil {
+	if p.Cluster, err = single.Open(store, claims.Config{}); err != nil {
 		return nil, err
 	}
 	pool, err := p.Pool(ctx, nil)

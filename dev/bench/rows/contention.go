@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/dev/bench/report"
 	"github.com/quorate/quorate/dev/bench/rig"
-	"github.com/quorate/quorate/internal/redisledger"
+	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

@@ -16,9 +16,9 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
@@ -73,7 +73,7 @@ type rig struct {
 	*testing.T
 	world   *world
 	schema  string
-	cluster *onestore.Cluster
+	cluster *single.Cluster
 	pool    *pgxpool.Pool // the application's
 	db      *sql.DB       // the same
 }
@@ -113,13 +113,13 @@ func (w *world) rigIn(t *testing.T, schema string) *rig {
 }
 
 // connect opens the cluster as a replica does.
-func (r *rig) connect() *onestore.Cluster {
+func (r *rig) connect() *single.Cluster {
 	r.Helper()
 	s, err := postgres.Open(r.Context(), postgres.Config{URL: r.world.url(), Schema: r.schema})
 	if err != nil {
 		r.Fatal(err)
 	}
-	c, err := onestore.Open(s, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout})
+	c, err := single.Open(s, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package pgstore_test
 import (
 	"testing"
 
-	onestore "github.com/quorate/quorate/internal/onestore/acts"
+	onestore "github.com/quorate/quorate/internal/store/single/acts"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )

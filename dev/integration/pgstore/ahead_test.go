@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/locking"
 )
@@ -21,9 +21,9 @@ func TestClockWasAheadOnPostgres(t *testing.T) {
 	w := &world{Server: pgtest.Start(t)}
 	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
 	schema := w.migrated(t)
-	join := func() *onestore.Cluster {
+	join := func() *single.Cluster {
 		t.Helper()
-		c, err := onestore.Open(w.openIn(t, schema, w.urlAs("replica")), claims.Config{TTL: 5 * time.Second})
+		c, err := single.Open(w.openIn(t, schema, w.urlAs("replica")), claims.Config{TTL: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestClockWasAheadOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := locking.Token(0)
-	claim := func(c *onestore.Cluster, n int) error {
+	claim := func(c *single.Cluster, n int) error {
 		lease, err := c.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Holder: "a", Tick: tick.Add(time.Duration(n) * time.Second)})
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func TestClockWasAheadOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock("0")
-	for _, c := range []*onestore.Cluster{c, join()} {
+	for _, c := range []*single.Cluster{c, join()} {
 		err := claim(c, 2)
 		if !errors.Is(err, locking.ErrNodeAhead) || !strings.Contains(err.Error(), "`quorate store init --ahead`") {
 			t.Errorf("a claim = %v, want %v, and what to do", err, locking.ErrNodeAhead)
@@ -66,7 +66,7 @@ func TestClockWasAheadOnPostgres(t *testing.T) {
 	if err != nil || time.Until(until) < 30*time.Minute {
 		t.Fatalf("DeclareAhead = %v, %v", until, err)
 	}
-	for n, c := range []*onestore.Cluster{c, join()} {
+	for n, c := range []*single.Cluster{c, join()} {
 		if err := claim(c, 3+n); err != nil {
 			t.Errorf("claim %d: %v", 3+n, err)
 		}

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
@@ -27,7 +27,7 @@ func TestCampaignKits(t *testing.T) {
 				return
 			}
 			t.Run("Store", func(t *testing.T) {
-				storetest.Run(t, storetest.Backend{New: func(t testing.TB) store.Store { return w.open(t, url) }, Rounds: 10_000})
+				kvtest.Run(t, kvtest.Backend{New: func(t testing.TB) kv.Store { return w.open(t, url) }, Rounds: 10_000})
 			})
 			t.Run("Locks", func(t *testing.T) {
 				locktest.Run(t, locktest.Backend{

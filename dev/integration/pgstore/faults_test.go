@@ -11,9 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/internal/testkit/proxytest"
 )
@@ -25,13 +25,13 @@ func cutOff(t *testing.T, w *world) {
 	proxy := proxytest.New(t, w.Addr())
 	s := w.openIn(t, schema, pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
 	first := write(t, s, `1`)
-	next := store.Txn{
-		Life: first.Stamp.Life, If: []store.Compare{{Key: keyX, Version: first.Version}},
-		Put: []store.Write{{Key: keyX, Value: json.RawMessage(`2`)}},
+	next := kv.Txn{
+		Life: first.Stamp.Life, If: []kv.Compare{{Key: keyX, Version: first.Version}},
+		Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}},
 	}
 	proxy.CutReplies("commit_records")
-	if o, err := s.Commit(t.Context(), next); !errors.Is(err, store.ErrUnavailable) || o != (store.Outcome{}) {
-		t.Errorf("cut off: Commit = %+v, %v, want %v", o, err, store.ErrUnavailable)
+	if o, err := s.Commit(t.Context(), next); !errors.Is(err, kv.ErrUnavailable) || o != (kv.Outcome{}) {
+		t.Errorf("cut off: Commit = %+v, %v, want %v", o, err, kv.ErrUnavailable)
 	}
 	proxy.Pass()
 	wants(t, s, `2`)
@@ -41,8 +41,8 @@ func cutOff(t *testing.T, w *world) {
 	proxy.BlackHole()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, _, err := s.Read(ctx, keyX); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("without an answer: Read = %v, want %v with the context's", err, store.ErrUnavailable)
+	if _, _, err := s.Read(ctx, keyX); !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without an answer: Read = %v, want %v with the context's", err, kv.ErrUnavailable)
 	} else if text := err.Error(); strings.Contains(text, "\n") || strings.Count(text, "deadline exceeded") != 1 {
 		t.Errorf("without an answer: Read = %q, want one line that says why once", text)
 	}
@@ -74,8 +74,8 @@ func patience(t *testing.T, w *world) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if o, err := s.Commit(ctx, store.Txn{Life: life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`3`)}}}); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("behind a lock: Commit = %+v, %v, want %v", o, err, store.ErrUnavailable)
+	if o, err := s.Commit(ctx, kv.Txn{Life: life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}}); !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("behind a lock: Commit = %+v, %v, want %v", o, err, kv.ErrUnavailable)
 	}
 	wants(t, s, `1`)
 	if err := tx.Commit(t.Context()); err != nil {
@@ -115,15 +115,15 @@ func TestPromotion(t *testing.T) {
 	w := &world{Server: pgtest.Start(t)}
 	standby := w.Standby(t)
 	both := pgtest.URLOf(w.Server, standby)
-	storetest.Run(t, storetest.Backend{
-		New: func(t testing.TB) store.Store {
+	kvtest.Run(t, kvtest.Backend{
+		New: func(t testing.TB) kv.Store {
 			s := w.openIn(t, w.schema(), both)
 			if _, err := s.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			return s
 		},
-		NextLife: func(t testing.TB, s store.Store) {
+		NextLife: func(t testing.TB, s kv.Store) {
 			w.AwaitStandby(t)
 			refusesOnStandby(t, standby.URL())
 			w.Kill(t)
@@ -138,13 +138,13 @@ func refusesOnStandby(t testing.TB, url string) {
 	t.Helper()
 	s := open(t, postgres.Config{URL: url, Schema: "Schema 1"})
 	_, _, err := s.Read(t.Context(), keyX)
-	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "standby") {
-		t.Errorf("on a standby: Read = %v, want %v and why", err, store.ErrUnavailable)
+	if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "standby") {
+		t.Errorf("on a standby: Read = %v, want %v and why", err, kv.ErrUnavailable)
 	}
 }
 
 // awaitAnswer reads until the store answers: its connections have to be made anew.
-func awaitAnswer(t testing.TB, s store.Store) store.Stamp {
+func awaitAnswer(t testing.TB, s kv.Store) kv.Stamp {
 	t.Helper()
 	until := time.Now().Add(20 * time.Second)
 	for {
@@ -152,7 +152,7 @@ func awaitAnswer(t testing.TB, s store.Store) store.Stamp {
 		switch {
 		case err == nil:
 			return stamp
-		case !errors.Is(err, store.ErrUnavailable) || time.Now().After(until):
+		case !errors.Is(err, kv.ErrUnavailable) || time.Now().After(until):
 			t.Fatal(err)
 		}
 	}
@@ -169,11 +169,11 @@ func TestKill(t *testing.T) {
 	for _, value := range []string{`1`, `2`} {
 		before := write(t, s, value)
 		w.Kill(t)
-		if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("of a dead server: Read = %v, want %v", err, store.ErrUnavailable)
+		if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, kv.ErrUnavailable) {
+			t.Errorf("of a dead server: Read = %v, want %v", err, kv.ErrUnavailable)
 		}
-		if _, err := s.Commit(t.Context(), store.Txn{Life: before.Stamp.Life}); !errors.Is(err, store.ErrNotSent) {
-			t.Errorf("of a dead server: Commit = %v, want %v", err, store.ErrNotSent)
+		if _, err := s.Commit(t.Context(), kv.Txn{Life: before.Stamp.Life}); !errors.Is(err, kv.ErrNotSent) {
+			t.Errorf("of a dead server: Commit = %v, want %v", err, kv.ErrNotSent)
 		}
 		w.Restart(t)
 		if stamp := awaitAnswer(t, s); stamp.Life != before.Stamp.Life {

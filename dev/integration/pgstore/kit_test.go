@@ -11,9 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
@@ -42,17 +42,17 @@ func TestPostgres(t *testing.T) {
 
 // conforms runs the kit with the role of a replica.
 func conforms(t *testing.T, w *world) {
-	b := storetest.Backend{New: func(t testing.TB) store.Store { return w.open(t, w.urlAs("replica")) }, Rounds: 300}
+	b := kvtest.Backend{New: func(t testing.TB) kv.Store { return w.open(t, w.urlAs("replica")) }, Rounds: 300}
 	if !testing.Short() {
 		b.Rounds = 10_000
 	}
-	storetest.Run(t, b)
+	kvtest.Run(t, b)
 }
 
 func conformsBehindPgBouncer(t *testing.T, w *world) {
 	url := w.Bouncer(t)
-	storetest.Run(t, storetest.Backend{
-		New:    func(t testing.TB) store.Store { return w.open(t, url) },
+	kvtest.Run(t, kvtest.Backend{
+		New:    func(t testing.TB) kv.Store { return w.open(t, url) },
 		Rounds: 200,
 	})
 }

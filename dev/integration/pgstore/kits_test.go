@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/onestore/claims"
-	onestore "github.com/quorate/quorate/internal/onestore/ledger"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	onestore "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -42,7 +42,7 @@ func ledgerConforms(t *testing.T, w *world, url string) {
 }
 
 // lockerOn declares the store new, and returns a Locker until the test ends.
-func lockerOn(tb testing.TB, s store.Store) *claims.Locker {
+func lockerOn(tb testing.TB, s kv.Store) *claims.Locker {
 	tb.Helper()
 	if err := claims.DeclareNew(tb.Context(), s); err != nil {
 		tb.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 )
 
 // What is up to date stays as it is, with its records and its rights.
@@ -99,8 +99,8 @@ func othersSchema(t *testing.T, w *world) {
 		quoted := pgx.Identifier{schema}.Sanitize()
 		w.exec(t, `CREATE SCHEMA `+quoted+`; CREATE `+strings.ReplaceAll(object, "S.", quoted+"."))
 		_, err := w.openIn(t, schema, w.URL()).Migrate(t.Context())
-		if !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), schema) || !strings.Contains(err.Error(), "choose another namespace") {
-			t.Errorf("beside %s: %v, want %v and what to do", object, err, store.ErrNotReady)
+		if !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), schema) || !strings.Contains(err.Error(), "choose another namespace") {
+			t.Errorf("beside %s: %v, want %v and what to do", object, err, kv.ErrNotReady)
 		}
 		if _, err := connect(t, w.URL()).Exec(t.Context(), postgres.Script(schema, 0)); err == nil {
 			t.Errorf("beside %s the script is run", object)
@@ -110,8 +110,8 @@ func othersSchema(t *testing.T, w *world) {
 	empty := w.schema()
 	w.exec(t, `CREATE ROLE landlord LOGIN PASSWORD 'hush'`)
 	s := w.openIn(t, empty, w.urlAs("landlord"))
-	if _, err := s.Migrate(t.Context()); !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), "CREATE SCHEMA … AUTHORIZATION") {
-		t.Errorf("without the right to make a schema: %v, want %v and what to do", err, store.ErrNotReady)
+	if _, err := s.Migrate(t.Context()); !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "CREATE SCHEMA … AUTHORIZATION") {
+		t.Errorf("without the right to make a schema: %v, want %v and what to do", err, kv.ErrNotReady)
 	}
 	w.exec(t, `CREATE SCHEMA `+pgx.Identifier{empty}.Sanitize()+` AUTHORIZATION landlord`)
 	if _, err := s.Migrate(t.Context()); err != nil {
@@ -123,11 +123,11 @@ func othersSchema(t *testing.T, w *world) {
 func notMigrated(t *testing.T, w *world) {
 	s := w.openIn(t, w.schema(), w.URL())
 	_, _, read := s.Read(t.Context(), keyX)
-	_, _, list := s.List(t.Context(), store.All(store.Claims))
-	_, commit := s.Commit(t.Context(), store.Txn{})
+	_, _, list := s.List(t.Context(), kv.All(kv.Claims))
+	_, commit := s.Commit(t.Context(), kv.Txn{})
 	for _, err := range []error{read, list, commit} {
-		if !errors.Is(err, store.ErrNotReady) || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "quorate store migrate") {
-			t.Errorf("%v, want %v and what to do", err, store.ErrNotReady)
+		if !errors.Is(err, kv.ErrNotReady) || errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "quorate store migrate") {
+			t.Errorf("%v, want %v and what to do", err, kv.ErrNotReady)
 		}
 	}
 	if _, err := s.Migrate(t.Context()); err != nil {
@@ -158,8 +158,8 @@ func newerSchema(t *testing.T, w *world) {
 	_, _, read := s.Read(t.Context(), keyX)
 	_, migrate := s.Migrate(t.Context())
 	for _, err := range []error{read, migrate} {
-		if !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), "98") || !strings.Contains(err.Error(), "upgrade quorate") {
-			t.Errorf("%v, want %v, the step, and what to do", err, store.ErrNotReady)
+		if !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "98") || !strings.Contains(err.Error(), "upgrade quorate") {
+			t.Errorf("%v, want %v, the step, and what to do", err, kv.ErrNotReady)
 		}
 	}
 	wants(t, runs, "") // a replica that runs goes on

@@ -16,10 +16,10 @@ import (
 
 	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/onestore/records"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/postgres"
+	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -35,7 +35,7 @@ type past struct {
 	pool          *pgxpool.Pool
 	conns         []*pgx.Conn
 	sent          atomic.Int64
-	cluster       *onestore.Cluster
+	cluster       *single.Cluster
 	web           *console.Server
 	kept          *view.DirectoryCache
 }
@@ -71,7 +71,7 @@ func newPast(t *testing.T, w *world, jobs, entries int) *past {
 	if err := claims.DeclareNew(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if p.cluster, err = onestore.Open(s, claims.Config{}); err != nil {
+	if p.cluster, err = single.Open(s, claims.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.cluster.Close() })

@@ -5,9 +5,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/onestore/kittest"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/kittest"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
@@ -24,7 +24,7 @@ func TestRefusedEndOnPostgres(t *testing.T) {
 		}
 		commits := ` EXECUTE ON ALL FUNCTIONS IN SCHEMA ` + pgx.Identifier{schema}.Sanitize()
 		return kittest.Refusing{
-			Open:    func(tb testing.TB) store.Server { tb.Helper(); return w.openIn(tb, schema, w.urlAs("replica")) },
+			Open:    func(tb testing.TB) kv.Server { tb.Helper(); return w.openIn(tb, schema, w.urlAs("replica")) },
 			Refuse:  func(tb testing.TB) { tb.Helper(); w.exec(tb, `REVOKE`+commits+` FROM replica`) },
 			Restore: func(tb testing.TB) { tb.Helper(); w.exec(tb, `GRANT`+commits+` TO replica`) },
 		}

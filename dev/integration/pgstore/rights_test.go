@@ -9,21 +9,21 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
-var keyX = store.Key{Kind: store.Claims, Name: "x"}
+var keyX = kv.Key{Kind: kv.Claims, Name: "x"}
 
 // write puts a value of x, whatever is there.
-func write(t testing.TB, s store.Store, value string) store.Outcome {
+func write(t testing.TB, s kv.Store, value string) kv.Outcome {
 	t.Helper()
 	_, stamp, err := s.Read(t.Context(), keyX)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := s.Commit(t.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(value)}}})
+	o, err := s.Commit(t.Context(), kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(value)}}})
 	if err != nil || !o.Won {
 		t.Fatalf("Commit = %+v, %v", o, err)
 	}
@@ -31,7 +31,7 @@ func write(t testing.TB, s store.Store, value string) store.Outcome {
 }
 
 // wants checks the value of x; "" is none.
-func wants(t testing.TB, s store.Store, value string) {
+func wants(t testing.TB, s kv.Store, value string) {
 	t.Helper()
 	list, _, err := s.Read(t.Context(), keyX)
 	if err != nil || string(list[0].Value) != value {
@@ -56,9 +56,9 @@ func leastPrivileges(t *testing.T, w *world) {
 		}
 	}
 	w.exec(t, `CREATE ROLE stranger LOGIN PASSWORD 'hush'`)
-	if _, _, err := w.openIn(t, schema, w.urlAs("stranger")).Read(t.Context(), keyX); !errors.Is(err, store.ErrNotReady) ||
+	if _, _, err := w.openIn(t, schema, w.urlAs("stranger")).Read(t.Context(), keyX); !errors.Is(err, kv.ErrNotReady) ||
 		!strings.Contains(err.Error(), "GRANT") || strings.Contains(err.Error(), "durable") {
-		t.Errorf("a role without rights reads: %v, want %v and what to do", err, store.ErrNotReady)
+		t.Errorf("a role without rights reads: %v, want %v and what to do", err, kv.ErrNotReady)
 	}
 	s := w.openIn(t, schema, w.urlAs("replica")+"&pool_max_conns=1")
 	write(t, s, `1`)
@@ -93,8 +93,8 @@ func hiddenTimeline(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	_, _, err := open(t, postgres.Config{URL: tenant}).Read(t.Context(), keyX)
-	if !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), "durable") {
-		t.Errorf("Read = %v, want %v and what to do", err, store.ErrNotReady)
+	if !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "durable") {
+		t.Errorf("Read = %v, want %v and what to do", err, kv.ErrNotReady)
 	}
 	if o := write(t, open(t, postgres.Config{URL: tenant, Durable: true}), `1`); o.Stamp.Life != "durable" {
 		t.Errorf("a durable store lives as %q", o.Stamp.Life)

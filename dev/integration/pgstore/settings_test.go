@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
-	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
@@ -40,8 +40,8 @@ func (w *world) oddDatabase(t *testing.T, name string) (at string) {
 func oddSettings(t *testing.T, w *world) {
 	at := w.oddDatabase(t, "odd")
 	schemas := 0
-	backend := func(url string) storetest.Backend {
-		return storetest.Backend{Rounds: 100, New: func(t testing.TB) store.Store {
+	backend := func(url string) kvtest.Backend {
+		return kvtest.Backend{Rounds: 100, New: func(t testing.TB) kv.Store {
 			schemas++
 			s := open(t, postgres.Config{URL: url, Schema: fmt.Sprintf("Odd %d", schemas)})
 			if _, err := s.Migrate(t.Context()); err != nil {
@@ -53,10 +53,10 @@ func oddSettings(t *testing.T, w *world) {
 			return s
 		}}
 	}
-	t.Run("Kit", func(t *testing.T) { storetest.Run(t, backend(at)) })
+	t.Run("Kit", func(t *testing.T) { kvtest.Run(t, backend(at)) })
 	t.Run("KitBehindPgBouncer", func(t *testing.T) {
 		bouncer := strings.Replace(w.Bouncer(t), "/postgres?", "/odd?", 1)
-		storetest.Run(t, backend(bouncer))
+		kvtest.Run(t, backend(bouncer))
 	})
 	t.Run("Views", func(t *testing.T) {
 		s := backend(at).New(t)
@@ -102,15 +102,15 @@ func refusedSettings(t *testing.T, w *world) {
 		} {
 			s := open(t, postgres.Config{URL: url + "&pool_max_conns=1", Schema: schema, Timeout: 1e9})
 			_, _, read := s.Read(t.Context(), keyX)
-			_, commit := s.Commit(t.Context(), store.Txn{Put: []store.Write{{Key: keyX, Value: json.RawMessage(`1`)}}})
+			_, commit := s.Commit(t.Context(), kv.Txn{Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`1`)}}})
 			_, check := s.Check(t.Context())
 			_, migrate := s.Migrate(t.Context())
 			_, version := s.Version(t.Context())
 			for _, err := range []error{read, commit, check, migrate, version} {
-				if err == nil || !strings.Contains(err.Error(), setting.name) || strings.Contains(err.Error(), store.ErrUnavailable.Error()) {
+				if err == nil || !strings.Contains(err.Error(), setting.name) || strings.Contains(err.Error(), kv.ErrUnavailable.Error()) {
 					t.Errorf("%s of the %s: %v, want its name", setting.name, from, err)
-				} else if from != "role, several servers" && !errors.Is(err, store.ErrNotReady) {
-					t.Errorf("%s of the %s: %v, want %v", setting.name, from, err, store.ErrNotReady)
+				} else if from != "role, several servers" && !errors.Is(err, kv.ErrNotReady) {
+					t.Errorf("%s of the %s: %v, want %v", setting.name, from, err, kv.ErrNotReady)
 				}
 			}
 		}
@@ -132,7 +132,7 @@ func changedSettings(t *testing.T, w *world) {
 		name, _, _ := strings.Cut(setting, " ")
 		w.exec(t, `ALTER ROLE changing SET `+setting)
 		w.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'changing'`)
-		awaitCommit(t, s, life, func(err error) bool { return errors.Is(err, store.ErrNotReady) && strings.Contains(err.Error(), name) })
+		awaitCommit(t, s, life, func(err error) bool { return errors.Is(err, kv.ErrNotReady) && strings.Contains(err.Error(), name) })
 		w.exec(t, `ALTER ROLE changing RESET ALL`)
 		awaitCommit(t, s, life, func(err error) bool { return err == nil })
 	}
@@ -140,11 +140,11 @@ func changedSettings(t *testing.T, w *world) {
 
 // awaitCommit commits until the error is as wanted. The first calls may find connections that
 // have ended.
-func awaitCommit(t *testing.T, s store.Store, life string, so func(error) bool) {
+func awaitCommit(t *testing.T, s kv.Store, life string, so func(error) bool) {
 	t.Helper()
 	var err error
 	for range 20 {
-		_, err = s.Commit(t.Context(), store.Txn{Life: life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`2`)}}})
+		_, err = s.Commit(t.Context(), kv.Txn{Life: life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}}})
 		if so(err) {
 			return
 		}
@@ -168,7 +168,7 @@ func exhausted(t *testing.T, w *world) {
 	waiting, giveUp := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { // waits for the lock, with the only connection
-		_, err := s.Commit(waiting, store.Txn{Life: life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`3`)}}})
+		_, err := s.Commit(waiting, kv.Txn{Life: life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}})
 		ended <- err
 	}()
 	for text := ""; !strings.Contains(text, "in use"); {
@@ -178,7 +178,7 @@ func exhausted(t *testing.T, w *world) {
 		if err == nil {
 			continue // the other has not begun
 		}
-		if text = err.Error(); !errors.Is(err, store.ErrNotSent) || strings.Count(text, "deadline exceeded") > 1 || strings.Contains(text, store.ErrUnavailable.Error()) {
+		if text = err.Error(); !errors.Is(err, kv.ErrNotSent) || strings.Count(text, "deadline exceeded") > 1 || strings.Contains(text, kv.ErrUnavailable.Error()) {
 			t.Errorf("Read = %v, want that all connections are in use", err)
 			break
 		}

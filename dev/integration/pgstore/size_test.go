@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -19,7 +19,7 @@ import (
 // than when the server finds the time, so that runs compare.
 type load struct {
 	t       *testing.T
-	c       *onestore.Cluster
+	c       *single.Cluster
 	admin   *pgx.Conn
 	schema  string
 	tick    time.Time
@@ -50,7 +50,7 @@ func newLoad(t *testing.T, keep int) *load {
 		t.Fatal(err)
 	}
 	var err error
-	if l.c, err = onestore.Open(s, claims.Config{}); err != nil {
+	if l.c, err = single.Open(s, claims.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.c.Close() })

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
@@ -49,8 +49,8 @@ func TestSilentSynchronousStandby(t *testing.T) {
 	waitsFor(t, w, s, "nobody")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if o, err := s.Commit(ctx, store.Txn{Life: first.Stamp.Life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`2`)}}}); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Commit = %+v, %v, want %v", o, err, store.ErrUnavailable)
+	if o, err := s.Commit(ctx, kv.Txn{Life: first.Stamp.Life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}}}); !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("Commit = %+v, %v, want %v", o, err, kv.ErrUnavailable)
 	}
 	for value := ""; value != `2`; {
 		list, _, err := s.Read(t.Context(), keyX)

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	onestore "github.com/quorate/quorate/internal/onestore/ledger"
-	"github.com/quorate/quorate/internal/onestore/records"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	onestore "github.com/quorate/quorate/internal/store/single/ledger"
+	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -133,7 +133,7 @@ func viewsAgree(t *testing.T, w *world) {
 }
 
 // storeUnreadable stores records that nobody can read, and others of their jobs.
-func storeUnreadable(t *testing.T, s store.Store) {
+func storeUnreadable(t *testing.T, s kv.Store) {
 	t.Helper()
 	_, stamp, err := s.Read(t.Context(), keyX)
 	if err != nil {
@@ -141,10 +141,10 @@ func storeUnreadable(t *testing.T, s store.Store) {
 	}
 	at := time.Date(2026, 1, 2, 2, 0, 0, 0, time.UTC).UnixMilli()
 	good := ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded, Started: time.UnixMilli(at), Finished: time.UnixMilli(at)})
-	txn := store.Txn{Life: stamp.Life}
+	txn := kv.Txn{Life: stamp.Life}
 	raw := func(job string, n int64, text string) {
 		key := records.EntryKey(job, records.Entry{Stream: "schedule", Tick: at + n*1000, Token: uint64(n)})
-		txn.Put = append(txn.Put, store.Write{Key: key, Value: json.RawMessage(text)})
+		txn.Put = append(txn.Put, kv.Write{Key: key, Value: json.RawMessage(text)})
 	}
 	form := `{"kind":"F","stream":"schedule","tick":%d,"token":%d,"owner":"o","note":%s}`
 	for n, note := range []string{
@@ -157,10 +157,10 @@ func storeUnreadable(t *testing.T, s store.Store) {
 		raw("garbled", int64(n+30), text)
 	}
 	for job, text := range map[string]string{"blind": `{"streams":5}`, "lost": `[]`} {
-		txn.Put = append(txn.Put, store.Write{Key: records.ClaimsKey(job), Value: json.RawMessage(text)})
+		txn.Put = append(txn.Put, kv.Write{Key: records.ClaimsKey(job), Value: json.RawMessage(text)})
 		raw(job, 1, fmt.Sprintf(`{"kind":"S","stream":"schedule","tick":%d,"token":1,"owner":"o","note":{"v":2}}`, at+1000))
 		raw(job, 2, fmt.Sprintf(form, at+2000, 2, good))
-		txn.Put = append(txn.Put, store.Write{Key: store.Key{Kind: store.Logs, Name: job}, Value: json.RawMessage(`{"trimmed":"x"}`)})
+		txn.Put = append(txn.Put, kv.Write{Key: kv.Key{Kind: kv.Logs, Name: job}, Value: json.RawMessage(`{"trimmed":"x"}`)})
 	}
 	if o, err := s.Commit(t.Context(), txn); err != nil || !o.Won {
 		t.Fatalf("Commit = %+v, %v", o, err)
@@ -169,7 +169,7 @@ func storeUnreadable(t *testing.T, s store.Store) {
 
 // storeLedger stores runs that have ended, that go on, and whose replica has died, and
 // ticks that did not run.
-func storeLedger(t *testing.T, s store.Store) {
+func storeLedger(t *testing.T, s kv.Store) {
 	t.Helper()
 	_, stamp, err := s.Read(t.Context(), keyX)
 	if err != nil {
@@ -187,7 +187,7 @@ func storeLedger(t *testing.T, s store.Store) {
 	four, five := at.Add(2*time.Hour).UnixMilli(), at.Add(3*time.Hour).UnixMilli()
 	late := stamp.Now.Add(time.Hour).UnixMilli()
 
-	txn := store.Txn{Life: stamp.Life}
+	txn := kv.Txn{Life: stamp.Life}
 	entry := func(job string, e records.Entry) { txn.Put = append(txn.Put, records.Put(records.EntryKey(job, e), e)) }
 	entry("report", records.Entry{Kind: records.Finished, Stream: "schedule", Tick: at.UnixMilli(), Token: 1, Note: ledger.EncodeNote(failed)})
 	entry("report", records.Entry{Kind: records.RanOut, Stream: "schedule", Tick: at.UnixMilli(), Token: 2, Note: ledger.EncodeNote(run(ledger.Succeeded, ledger.ByRerun, "b"))})
@@ -198,7 +198,7 @@ func storeLedger(t *testing.T, s store.Store) {
 	entry("trimmed", records.Entry{Kind: records.Late, Stream: "schedule", Tick: five, Token: 2, Note: ledger.EncodeNote(lost)})
 	entry("trimmed", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: four, Note: ledger.EncodeNote(paused)})
 	entry("trimmed", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: four + 1000, Note: ledger.EncodeNote(paused)})
-	txn.Put = append(txn.Put, store.Write{Key: store.Key{Kind: store.Logs, Name: "trimmed"}, Value: json.RawMessage(fmt.Sprintf(`{"trimmed":%d}`, four))})
+	txn.Put = append(txn.Put, kv.Write{Key: kv.Key{Kind: kv.Logs, Name: "trimmed"}, Value: json.RawMessage(fmt.Sprintf(`{"trimmed":%d}`, four))})
 	entry("odd", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: four, Note: json.RawMessage(`{"v":2,"outcome":"missed","of_a_later_release":[1]}`)})
 	for job, c := range map[string]records.Claims{
 		"dead": {Streams: map[string]records.Claim{"schedule": {Stream: "schedule", Tick: four, Token: 1, Owner: "o", Ended: "OK"}}},

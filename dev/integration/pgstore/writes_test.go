@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/locking"
 )
@@ -40,7 +40,7 @@ func TestCheckWrites(t *testing.T) {
 			if c.make != "" {
 				w.exec(t, strings.NewReplacer("S.", pgx.Identifier{schema}.Sanitize()+".", "SCHEMA S ", "SCHEMA "+pgx.Identifier{schema}.Sanitize()+" ", "ROLE R ", "ROLE "+role+" ", "FROM R;", "FROM "+role+";", "TO R", "TO "+role).Replace(c.make))
 			}
-			cluster, err := onestore.Open(w.openIn(t, schema, w.urlAs(role)), claims.Config{})
+			cluster, err := single.Open(w.openIn(t, schema, w.urlAs(role)), claims.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,9 +27,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore/claims"
-	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"

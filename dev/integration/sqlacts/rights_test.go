@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -143,7 +143,7 @@ func TestRolesWithFewRights(t *testing.T) {
 	if err := w.inPgx(act("beside", 1), nil); err != nil {
 		t.Errorf("an application's request beside them: %v", err)
 	}
-	if list, _, err := w.store.List(t.Context(), store.Of(store.Acts, "queue")); err != nil || len(list[0]) != 1 {
+	if list, _, err := w.store.List(t.Context(), kv.Of(kv.Acts, "queue")); err != nil || len(list[0]) != 1 {
 		t.Errorf("queued are %d, %v", len(list[0]), err)
 	}
 }

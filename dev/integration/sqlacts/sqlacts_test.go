@@ -18,9 +18,9 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
-	onestore "github.com/quorate/quorate/internal/onestore/acts"
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
+	onestore "github.com/quorate/quorate/internal/store/single/acts"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/locktest"
@@ -388,7 +388,7 @@ func TestReplicasAndTransactionsShareTheBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, _, err := w.store.List(t.Context(), store.Of(store.Acts, "open"))
+	open, _, err := w.store.List(t.Context(), kv.Of(kv.Acts, "open"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,7 +406,7 @@ func TestBesideOddRequests(t *testing.T) {
 	w := newWorld(t)
 	odd := json.RawMessage(`{"v":1,"id":"odd","kind":"trigger","job":"j","at":"soon","within":"long","params":{"a":"\u0000","b":"\ud800"}}`)
 	for _, name := range []string{"open", "act"} {
-		w.put(store.Key{Kind: store.Acts, Name: name, Sub: "odd"}, odd)
+		w.put(kv.Key{Kind: kv.Acts, Name: name, Sub: "odd"}, odd)
 	}
 	if err := w.inPgx(act("a", 1), nil); err != nil {
 		t.Errorf("beside an odd request: %v", err)
@@ -424,13 +424,13 @@ func TestBesideOddRequests(t *testing.T) {
 }
 
 // put stores a record, whatever is there.
-func (w *world) put(k store.Key, value json.RawMessage) {
+func (w *world) put(k kv.Key, value json.RawMessage) {
 	w.Helper()
 	_, stamp, err := w.store.Read(w.Context(), k)
 	if err != nil {
 		w.Fatal(err)
 	}
-	if o, err := w.store.Commit(w.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: k, Value: value}}}); err != nil || !o.Won {
+	if o, err := w.store.Commit(w.Context(), kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: k, Value: value}}}); err != nil || !o.Won {
 		w.Fatalf("Commit = %+v, %v", o, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -109,7 +109,7 @@ func Quorate(nodes []Node) error {
 }
 
 // errStoreDown is that of Quorate for the only store.
-var errStoreDown = fmt.Errorf("%w: start it, or its standby", store.ErrUnavailable)
+var errStoreDown = fmt.Errorf("%w: start it, or its standby", kv.ErrUnavailable)
 
 // QuorumOf returns locking.ErrNoQuorum unless a quorum of the nodes has answered.
 func QuorumOf(answered, nodes int) error {

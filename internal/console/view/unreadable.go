@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quorate/quorate/internal/unreadable"
+	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 

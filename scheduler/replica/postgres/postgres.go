@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -44,7 +44,7 @@ func (s *Store) Address() string {
 }
 
 // Open implements [replica.Store].
-func (s *Store) Open(ctx context.Context, cluster config.Cluster) (store.Server, error) {
+func (s *Store) Open(ctx context.Context, cluster config.Cluster) (kv.Server, error) {
 	kept := cluster.Postgres
 	return postgres.Open(ctx, postgres.Config{
 		URL: kept.URL, Expand: config.Expand, Pool: s.Pool,

@@ -14,7 +14,7 @@ import (
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // Bounds of connections.
@@ -70,7 +70,7 @@ func Do[T any](ctx context.Context, c *Client, repeatable bool, call func(contex
 	defer cancel()
 	for left := len(c.Servers); ; left-- {
 		if ctx.Err() != nil {
-			return v, fmt.Errorf("%w: %w", store.ErrNotSent, ctx.Err())
+			return v, fmt.Errorf("%w: %w", kv.ErrNotSent, ctx.Err())
 		}
 		l, err := c.acquire(ctx, left > 1)
 		sent := err == nil
@@ -140,9 +140,9 @@ func judge(ctx context.Context, err error, sent bool, at string) (_ error, away 
 	if IsRefusal(err) {
 		return err, false
 	}
-	because := store.ErrUnavailable
+	because := kv.ErrUnavailable
 	if !sent {
-		because = store.ErrNotSent
+		because = kv.ErrNotSent
 	}
 	return fmt.Errorf("%w: %s: %w", because, at, again.Ended(ctx, err)), !errors.Is(ctx.Err(), context.Canceled)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/servertest"
 )
 
@@ -32,12 +32,12 @@ func TestNoServerTakesIt(t *testing.T) {
 	for range 4 { // it begins with either
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		_, err = Do(ctx, c, false, made)
-		if !errors.Is(err, store.ErrNotSent) {
-			t.Errorf("Do = %v, want %v", err, store.ErrNotSent)
+		if !errors.Is(err, kv.ErrNotSent) {
+			t.Errorf("Do = %v, want %v", err, kv.ErrNotSent)
 		}
 		cancel()
-		if _, err = Do(ctx, c, true, made); !errors.Is(err, store.ErrNotSent) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with an ended context: %v, want %v joined with its error", err, store.ErrNotSent)
+		if _, err = Do(ctx, c, true, made); !errors.Is(err, kv.ErrNotSent) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with an ended context: %v, want %v joined with its error", err, kv.ErrNotSent)
 		}
 	}
 }
@@ -56,13 +56,13 @@ func TestJudge(t *testing.T) {
 		away bool
 	}{
 		{t.Context(), zk.ErrNoAuth, true, zk.ErrNoAuth, false},
-		{t.Context(), zk.ErrConnectionClosed, true, store.ErrUnavailable, true},
-		{t.Context(), zk.ErrNoServer, false, store.ErrNotSent, true},
+		{t.Context(), zk.ErrConnectionClosed, true, kv.ErrUnavailable, true},
+		{t.Context(), zk.ErrNoServer, false, kv.ErrNotSent, true},
 		{canceled, context.Canceled, true, context.Canceled, false},
 		{late, context.DeadlineExceeded, true, context.DeadlineExceeded, true},
 	} {
 		err, away := judge(c.ctx, c.err, c.sent, "10.0.0.1:2181")
-		if !errors.Is(err, c.want) || away != c.away || errors.Is(err, store.ErrNotSent) == c.sent {
+		if !errors.Is(err, c.want) || away != c.away || errors.Is(err, kv.ErrNotSent) == c.sent {
 			t.Errorf("judge(%v, sent %v) = %v, %v, want %v, %v", c.err, c.sent, err, away, c.want, c.away)
 		}
 	}

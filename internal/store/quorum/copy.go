@@ -1,0 +1,90 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	redisacts "github.com/quorate/quorate/internal/store/quorum/acts"
+	"github.com/quorate/quorate/internal/store/quorum/copying"
+	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	"github.com/quorate/quorate/internal/store/storecopy"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A side is one side of a copy.
+type side struct {
+	*Cluster
+	namespace string
+}
+
+// Side returns the cluster, which is kept in the namespace, as one side of a copy.
+func (c *Cluster) Side(namespace string) storecopy.Side {
+	return side{&Cluster{Set: c.Set, Ledger: redisledger.NewSealed(c.Set), Acts: redisacts.NewSealed(c.Set)}, namespace}
+}
+
+// Name implements [storecopy.Side].
+func (s side) Name() string {
+	return "namespace " + s.namespace + " on " + strings.Join(s.Set.Names(), ", ")
+}
+
+// Memory implements [storecopy.Side].
+func (s side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
+	marks, err := copying.ReadMarks(ctx, s.Set)
+	if err != nil {
+		return m, err
+	}
+	m = storecopy.Memory{Fence: marks.Fence, Tick: marks.Tick}
+	if marks.Since > 0 {
+		m.Floor = marks.Since + s.Set.Grace().Milliseconds()
+	}
+	l, err := redlock.New(s.Set, redlock.Options{})
+	if err != nil {
+		return m, err
+	}
+	m.Claims, err = l.Latest(ctx)
+	err = errors.Join(err, l.Close())
+	for _, h := range m.Claims {
+		m.Fence = max(m.Fence, uint64(h.Token))
+	}
+	return m, err
+}
+
+// Begin implements [storecopy.Side].
+func (s side) Begin(ctx context.Context) (time.Time, error) {
+	now, err := copying.Begin(ctx, s.Set)
+	if errors.Is(err, copying.ErrServed) {
+		err = fmt.Errorf("%w: %w", storecopy.ErrNotEmpty, err)
+	}
+	return now, err
+}
+
+// PutEntries implements [storecopy.Side].
+func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
+	return copying.Put(ctx, s.Set, redisledger.Copied(s.Set, job, list, trimmed))
+}
+
+// PutActs implements [storecopy.Side].
+func (s side) PutActs(ctx context.Context, list []acts.Act) error {
+	return s.Acts.Copy(ctx, list)
+}
+
+// End implements [storecopy.Side].
+func (s side) End(ctx context.Context, m storecopy.Memory) error {
+	var values []copying.Value
+	streams := ""
+	for i, h := range m.Claims {
+		values, streams = append(values, copying.Claim(s.Set, h)), streams+","+h.Stream
+		if i+1 == len(m.Claims) || m.Claims[i+1].Name != h.Name {
+			values, streams = append(values, copying.Fence(s.Set, h.Name, m.Fence, streams[1:])), ""
+		}
+	}
+	if err := copying.Put(ctx, s.Set, values); err != nil {
+		return err
+	}
+	return copying.End(ctx, s.Set, copying.Marks{Since: m.Since(s.Set.Grace()), Fence: m.Fence, Tick: m.Tick})
+}

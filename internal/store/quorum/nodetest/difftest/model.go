@@ -1,0 +1,150 @@
+package difftest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/store/protocol"
+	"github.com/quorate/quorate/internal/store/quorum/nodetest"
+)
+
+// Step is the precision for comparing the time left of a key. The tests avoid times
+// near half a step.
+const Step = 20_000 * time.Second
+
+// stored returns all data of a model, in the form of a server.
+func stored(s nodetest.State, now time.Time) []string {
+	d := dump{now: float64(now.UnixMilli())}
+	if s.Member != nil {
+		d.member(*s.Member)
+	}
+	for key, job := range s.Jobs {
+		d.job(key, job)
+		d.runs(key+"runs", s.Runs(key+"runs"))
+	}
+	for key, t := range s.Dead {
+		d.text(key, cmp.Or(t.Reason, "1"), t.Until)
+	}
+	for key, notes := range s.Notes {
+		d.runs(key, notes)
+	}
+	for key, logs := range s.Logs {
+		for name, log := range logs {
+			d.field(key, name, log)
+		}
+	}
+	for key, roster := range s.Rosters {
+		for name, announced := range roster {
+			d.field(key, name, announced)
+		}
+	}
+	slices.Sort(d.lines)
+	return d.lines
+}
+
+func score(tick float64) string { return strconv.FormatFloat(tick, 'f', 0, 64) }
+
+type dump struct {
+	now   float64
+	lines []string
+}
+
+func (d *dump) add(format string, args ...any) {
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+func (d *dump) field(key, name, value string) {
+	d.add("%s %s = %s runs out never", key, name, value)
+}
+
+// optional adds a field unless it is empty.
+func (d *dump) optional(key, name, value string) {
+	if value != "" {
+		d.field(key, name, value)
+	}
+}
+
+// text adds a value that expires.
+func (d *dump) text(key, value string, until int64) {
+	switch left := float64(until) - d.now; {
+	case until == nodetest.Endless:
+		d.add("%s = %s runs out never", key, value)
+	case left >= 0:
+		d.add("%s = %s runs out %d", key, value, steps(left))
+	}
+}
+
+func (d *dump) runs(key string, runs []nodetest.Run) {
+	for _, r := range runs {
+		d.add("score %s of %s %s runs out never", score(r.Tick), key, r.Record)
+	}
+}
+
+func steps(left float64) int { return int(math.Round(left / float64(Step.Milliseconds()))) }
+
+func (d *dump) member(m nodetest.Member) {
+	for name, value := range map[string]string{
+		"run_id": m.RunID, "since": m.Since, "embedded": m.Embedded, "names": m.Names,
+	} {
+		d.field(NodeKey, name, value)
+	}
+	if m.Format != "" {
+		d.field(NodeKey, "member", member(m))
+	}
+	for name, value := range map[string]string{
+		"sealed_for": m.SealedFor, "sealed_names": m.SealedNames, "sealed_at": m.SealedAt,
+		"gc_fence": m.GCFence, "gc_tick": m.GCTick,
+	} {
+		d.optional(NodeKey, name, value)
+	}
+	if m.Served {
+		d.field(NodeKey, "served", "1")
+	}
+}
+
+// job adds locks and claims. The fence names the tick of the open claim if its runs may
+// overlap others.
+func (d *dump) job(key string, job protocol.State) {
+	if job.Lock.Owner != "" {
+		d.text(key+"lock", nodetest.Value(job.Lock), job.Lock.Until)
+	}
+	for place, l := range job.TickLocks {
+		d.text(fmt.Sprintf("%slock:%s:%d", key, place.Stream, place.Tick), nodetest.Value(l), l.Until)
+	}
+	if job.Marker > 0 {
+		d.text(key+"beside", strconv.FormatInt(job.Marker, 10), job.Marker)
+	}
+	place := "-"
+	for stream, c := range job.Streams {
+		if c.Owner == job.Open && c.Overlaps {
+			place = fmt.Sprintf("%s:%d", stream, c.Tick)
+		}
+		d.add("%sclaim.%s = %s%s runs out never", key, stream, nodetest.Letter(c), c.Note)
+	}
+	if job.Fence > 0 {
+		streams := strings.Join(slices.Sorted(maps.Keys(job.Streams)), ",")
+		d.add("%sfence = %d %s %s %s runs out never", key, job.Fence, cmp.Or(job.Open, "-"), place, streams)
+	}
+}
+
+func bit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// Steps makes a time left comparable: in ms, or negative without one.
+func Steps(left string) string {
+	n, err := strconv.ParseFloat(left, 64)
+	if err != nil || n < 0 {
+		return left
+	}
+	return strconv.Itoa(steps(n)) + " steps"
+}

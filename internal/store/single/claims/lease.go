@@ -1,0 +1,227 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/store/protocol"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/records"
+	"github.com/quorate/quorate/locking"
+)
+
+// A lease is a claim that the store has accepted.
+type lease struct {
+	t     *try
+	of    records.Claim
+	claim locking.Claim
+	// deadline may be read during an extension.
+	deadline atomic.Pointer[time.Time]
+	// over is set once an operation has found the deadline passed. It stays set even if
+	// the wall clock is set back.
+	over bool
+	// turn holds one token, whose owner may use the other fields.
+	turn chan struct{}
+	held held
+	left *view // what the claim has left of its name; nil: unknown
+	// ended: the lease was given back. Result is what later calls of Release return.
+	ended  bool
+	result error
+}
+
+// held is a lease record as its holder knows it.
+type held struct {
+	life    string
+	version uint64 // 0: unknown
+	lease   records.Lease
+	// clock is a reading of the store's clock, and at a local time before it.
+	at    time.Time
+	clock time.Time
+}
+
+// latest is the latest that the store's clock may show at a local time. While a machine is
+// suspended, only its wall clock goes on.
+func (h held) latest(now time.Time) time.Time {
+	return h.clock.Add(max(now.Sub(h.at), now.Round(0).Sub(h.at.Round(0))))
+}
+
+// errOver: the deadline passed, so others may have worked even if the store knows of none.
+var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
+
+func newLease(t *try, c records.Claim, h held) *lease {
+	l := &lease{t: t, of: c, held: h, turn: make(chan struct{}, 1), claim: locking.Claim{
+		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
+		Token: locking.Token(c.Token), Attempt: c.Attempt, Granted: time.Now(),
+	}}
+	l.setDeadline(t.begun.Add(t.l.cfg.validity(t.req.TTL)))
+	l.turn <- struct{}{}
+	return l
+}
+
+// Claim implements locking.Lease.
+func (l *lease) Claim() locking.Claim { return l.claim }
+
+// Deadline implements locking.Lease.
+func (l *lease) Deadline() time.Time { return *l.deadline.Load() }
+
+func (l *lease) setDeadline(deadline time.Time) { l.deadline.Store(&deadline) }
+
+// isOver reports whether the deadline has passed, for good.
+func (l *lease) isOver() bool {
+	l.over = l.over || locking.Expired(time.Now(), l.Deadline())
+	return l.over
+}
+
+// Extend implements locking.Lease: rule N4. The first transaction only writes the lease, as
+// this holder left it. If that is not the present one, the next reads why. It does not stop
+// half-way when ctx ends. An answer after the deadline does not count.
+func (l *lease) Extend(ctx context.Context) error {
+	if err := l.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer l.passTurn()
+	switch {
+	case l.ended:
+		return locking.ErrLeaseLost
+	case l.isOver():
+		return l.failed("extending", errOver)
+	}
+	extended, err := l.extendKnown(ctx)
+	for tries := 1; !extended && tries < maxTries && ctx.Err() == nil && !l.isOver(); tries++ {
+		extended, err = l.extendRead(ctx)
+		if err != nil {
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, locking.ErrLeaseLost):
+		return l.failed("extending", err)
+	case l.isOver():
+		return l.failed("extending", errOver)
+	case extended:
+		return nil
+	case err == nil:
+		err = kv.ErrUnavailable
+	}
+	return again.Ended(ctx, l.failed("extending", err))
+}
+
+// extendKnown extends a lease that is as this holder left it. It reports false if it may be
+// another.
+func (l *lease) extendKnown(ctx context.Context) (bool, error) {
+	if l.held.version == 0 {
+		return false, nil
+	}
+	now := time.Now()
+	next := l.held.lease
+	next.Until = max(next.Until, l.held.latest(now).UnixMilli()+l.t.TTL)
+	txn := kv.Txn{
+		Life: l.held.life, If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},
+		Put: []kv.Write{records.Put(l.t.lease, next)},
+	}
+	l.held.version = 0
+	ctx, cancel := l.t.l.request(ctx)
+	defer cancel()
+	o, err := l.t.l.store.Commit(ctx, txn)
+	switch {
+	case err != nil:
+		return false, kv.Failed("writing it", err)
+	case !o.Won:
+		return false, nil
+	case o.Stamp.Now.IsZero():
+		o.Stamp.Now = now
+	}
+	l.extended(now, held{life: txn.Life, version: o.Version, lease: next, at: now, clock: o.Stamp.Now})
+	return true, nil
+}
+
+// extended moves the deadline: others wait until the lease ends by the store's clock.
+func (l *lease) extended(begun time.Time, h held) {
+	l.held = h
+	ttl := min(l.t.req.TTL, time.UnixMilli(h.lease.Until+1).Sub(h.clock))
+	if deadline := begun.Add(l.t.l.cfg.validity(ttl)); !l.isOver() && deadline.After(l.Deadline()) {
+		l.setDeadline(deadline)
+	}
+}
+
+// extendRead reads the lease, applies EXTEND, and commits the result. It reports false if
+// the transaction lost. A claim that another life of the store has forgotten is added again.
+func (l *lease) extendRead(ctx context.Context) (bool, error) {
+	t, now := l.t, time.Now()
+	v, err := t.read(ctx)
+	if err != nil {
+		return false, kv.Failed("reading it", err)
+	}
+	n := t.l.node(v)
+	s, joined, why := l.join(v, n, v.state())
+	if !joined {
+		return false, lost(why)
+	}
+	s, a := protocol.Extend(s, n, t.Try)
+	if a.Code != protocol.OK {
+		return false, lost(a)
+	}
+	next := t.leaseOf(v, l.of)
+	txn := kv.Txn{Put: []kv.Write{records.Put(t.lease, next)}}
+	switch {
+	case v.claims.Of(t.Owner).Owner == "":
+		txn = t.claim(v, v.after(s), l.of)
+	case v.leases[t.lease].Owner == t.Owner:
+		v.compare(&txn, t.lease)
+	default:
+		v.compare(&txn, records.ClaimsKey(t.req.Name))
+		v.compareLeases(&txn)
+	}
+	o, sent, err := t.l.commit(ctx, v, txn)
+	switch {
+	case err != nil:
+		return false, kv.Failed("writing it", err)
+	case o.Won:
+		l.extended(now, held{life: v.stamp.Life, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
+	}
+	return o.Won, nil
+}
+
+// join applies COMMIT with join to a state without this claim (rule C3). It fails if another
+// claim excludes it.
+func (l *lease) join(v view, n protocol.Node, s protocol.State) (protocol.State, bool, protocol.Answer) {
+	if v.claims.Of(l.t.Owner).Owner != "" {
+		return s, true, protocol.Answer{Code: protocol.OK}
+	}
+	s, a := protocol.Commit(s, n, l.t.Try, protocol.Bid{Token: l.of.Token, Attempt: l.of.Attempt, Note: l.t.req.Holder, Join: true})
+	return s, a.Code == protocol.OK, a
+}
+
+// lost is ErrLeaseLost, with an operator's reason if there is one.
+func lost(a protocol.Answer) error {
+	switch {
+	case a.Reason != "":
+		return &locking.EvictedError{Reason: a.Reason}
+	case a.Claim.Token != 0:
+		return fmt.Errorf("%w to %s with token %d", locking.ErrLeaseLost, a.Claim.Note, a.Claim.Token)
+	}
+	return locking.ErrLeaseLost
+}
+
+// takeTurn waits for the operation in flight to end.
+func (l *lease) takeTurn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-l.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *lease) passTurn() { l.turn <- struct{}{} }
+
+func (l *lease) failed(doing string, err error) error {
+	return fmt.Errorf("%s %s with token %d: %w", doing, l.claim.Name, l.claim.Token, err)
+}

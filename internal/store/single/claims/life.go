@@ -1,0 +1,159 @@
+package claims
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/records"
+	"github.com/quorate/quorate/locking"
+)
+
+// A notNewError says why a store cannot be declared new.
+type notNewError string
+
+func (e notNewError) Error() string {
+	return "declaring the store new: " + string(e) + "; `quorate store init --restored` is for one that was restored"
+}
+
+// Is makes it match locking.ErrRefused, whose text is about nodes.
+func (notNewError) Is(target error) bool { return target == locking.ErrRefused }
+
+// DeclareNew asserts that no claim was ever granted on the store, so that claims are granted
+// at once. The error matches locking.ErrRefused if the store has claims, or if another server has
+// taken over before it is declared.
+func DeclareNew(ctx context.Context, s kv.Store) error {
+	first := kv.All(kv.Claims)
+	first.Limit = 1
+	lists, unused, err := s.List(ctx, first)
+	if err != nil {
+		return kv.Failed("declaring the store new", err)
+	}
+	if len(lists[0]) > 0 {
+		return notNewError("it has claims, such as that of " + lists[0][0].Key.Name)
+	}
+	var failover error
+	err = declare(ctx, s, "declaring the store new", func(_ records.Life, at kv.Stamp) (records.Life, bool) {
+		if at.Life != unused.Life {
+			failover = notNewError("another server has taken over meanwhile, which may have forgotten claims")
+		}
+		return records.Life{Life: at.Life}, failover == nil
+	})
+	return cmp.Or(err, failover)
+}
+
+// DeclareRestored asserts that the store may have forgotten claims, for example because it
+// was restored from a dump, which has the same life. Then no claim is granted for a grace.
+func DeclareRestored(ctx context.Context, s kv.Store, grace time.Duration) error {
+	return declare(ctx, s, "declaring the store restored", func(known records.Life, at kv.Stamp) (records.Life, bool) {
+		return known.Next(at, grace), true
+	})
+}
+
+// DeclareAhead asserts that the store's clock was ahead and has been corrected, so its tokens are
+// ahead of it. Claims are granted again, with tokens right above those. It returns until when,
+// by the store's clock, they are ahead of it.
+//
+// Tokens that were granted so are not above the floor of another life, which begins by the
+// clock. So another life grants nothing until then.
+func DeclareAhead(ctx context.Context, s kv.Store, grace time.Duration) (until time.Time, err error) {
+	const doing = "going on from the tokens"
+	highest, err := highestToken(ctx, s)
+	if err != nil {
+		return until, kv.Failed(doing, err)
+	}
+	var refused error
+	err = declare(ctx, s, doing, func(known records.Life, at kv.Stamp) (records.Life, bool) {
+		switch {
+		case at.Now.IsZero():
+			refused = notAheadError("this store has no clock: its tokens are never too far ahead")
+		case !timeOf(highest).After(at.Now.Add(grace / 2)):
+			refused = notAheadError("its clock allows tokens above the highest one: claims are granted. If it is ahead, correct it first")
+		case known.AheadIn == "" && known.Ahead > at.Now.UnixMilli():
+			refused = notAheadError("a server that has taken over may have forgotten tokens up to " + second(time.UnixMilli(known.Ahead)) + ": claims are granted after that")
+		case known.Life != at.Life:
+			refused = notAheadError("another server has taken over, and no replica has noted it yet: try again in a moment")
+		}
+		until = time.UnixMilli(max(timeOf(highest).Add(grace/2).UnixMilli(), known.Ahead)).UTC()
+		known.Ahead, known.AheadIn = until.UnixMilli(), at.Life
+		return known, refused == nil
+	})
+	return until, cmp.Or(err, refused)
+}
+
+// A notAheadError says why a store cannot go on from its tokens.
+type notAheadError string
+
+func (e notAheadError) Error() string { return "going on from the tokens: " + string(e) }
+
+// Is makes it match locking.ErrRefused.
+func (notAheadError) Is(target error) bool { return target == locking.ErrRefused }
+
+// highestToken is the largest of all names, forgotten ones included.
+func highestToken(ctx context.Context, s kv.Store) (uint64, error) {
+	claims := kv.All(kv.Claims)
+	claims.Limit = page
+	forgotten, _, err := s.Read(ctx, records.ForgottenKey())
+	if err != nil {
+		return 0, err
+	}
+	f, err := records.Decode[records.Forgotten](forgotten[0])
+	if err != nil {
+		return 0, err
+	}
+	for {
+		lists, _, err := s.List(ctx, claims)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range lists[0] {
+			c, err := records.Decode[records.Claims](r)
+			if err != nil {
+				return 0, err
+			}
+			f.Fence = max(f.Fence, c.Fence)
+		}
+		if len(lists[0]) < page {
+			return f.Fence, nil
+		}
+		last := lists[0][page-1].Key
+		claims.From = kv.Point{Name: last.Name, Sub: last.Sub + "\x01"}
+	}
+}
+
+// NoteLife notes a life that no record has, so that its grace begins. Claims note it, too, but
+// the next one may be hours away.
+func NoteLife(ctx context.Context, s kv.Store, grace time.Duration) error {
+	return declare(ctx, s, "noting that another server has taken over", func(known records.Life, at kv.Stamp) (records.Life, bool) {
+		return known.Now(at, grace)
+	})
+}
+
+// declare writes the life that next returns, if it says so.
+func declare(ctx context.Context, s kv.Store, doing string, next func(known records.Life, at kv.Stamp) (records.Life, bool)) error {
+	for {
+		list, stamp, err := s.Read(ctx, records.LifeKey())
+		if err != nil {
+			return kv.Failed(doing, err)
+		}
+		known, err := records.UsableLife(list[0])
+		if err != nil {
+			return kv.Failed(doing, err)
+		}
+		life, changed := next(known, stamp)
+		if !changed {
+			return nil
+		}
+		o, err := s.Commit(ctx, kv.Txn{
+			Life: stamp.Life, If: []kv.Compare{{Key: records.LifeKey(), Version: list[0].Version}},
+			Put: []kv.Write{records.PutLife(life)},
+		})
+		if err != nil {
+			return kv.Failed(doing, err)
+		}
+		if o.Won {
+			return nil
+		}
+	}
+}

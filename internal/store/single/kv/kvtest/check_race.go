@@ -1,0 +1,116 @@
+package kvtest
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
+)
+
+// competitors is how many goroutines contend for a record.
+const competitors = 8
+
+// compete calls f in many goroutines, until it returns false or an error.
+func (b *bench) compete(f func(who int) (more bool, err error)) {
+	b.Helper()
+	errs := make([]error, competitors)
+	var running sync.WaitGroup
+	for who := range competitors {
+		running.Go(func() {
+			for more := true; more && errs[who] == nil; {
+				more, errs[who] = f(who)
+			}
+		})
+	}
+	running.Wait()
+	for _, err := range errs {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// countsExactly lets competitors increment one number: no increment is lost.
+func countsExactly(b *bench) {
+	x := key("x", "")
+	won := make([]int, competitors)
+	b.compete(func(who int) (bool, error) {
+		list, s, err := b.store.Read(b.Context(), x)
+		if err != nil {
+			return false, err
+		}
+		n, _ := strconv.Atoi(string(list[0].Value)) // 0 at first
+		if n >= b.backend.Rounds {
+			return false, nil
+		}
+		o, err := b.store.Commit(b.Context(), kv.Txn{
+			Life: s.Life, If: []kv.Compare{{Key: x, Version: list[0].Version}}, Put: []kv.Write{put(x, strconv.Itoa(n+1))},
+		})
+		if o.Won {
+			won[who]++
+		}
+		return true, err
+	})
+	total := 0
+	for _, n := range won {
+		total += n
+	}
+	if total != b.backend.Rounds {
+		b.Errorf("%d transactions won, and the number is %d", total, b.backend.Rounds)
+	}
+}
+
+// comparedIsLocked lets two competitors each write a record if the other's does not exist.
+// Both would win if a record that is only compared could change meanwhile.
+func comparedIsLocked(b *bench) {
+	for round := range max(20, b.backend.Rounds/10) {
+		mine := []kv.Key{key("left", strconv.Itoa(round)), key("right", strconv.Itoa(round))}
+		_, life := b.read(mine[0])
+		var won [2]bool
+		var errs [2]error
+		var running sync.WaitGroup
+		for who := range 2 {
+			running.Go(func() {
+				o, err := b.store.Commit(b.Context(), kv.Txn{
+					Life: life, If: []kv.Compare{{Key: mine[1-who]}}, Put: []kv.Write{put(mine[who], `1`)},
+				})
+				won[who], errs[who] = o.Won, err
+			})
+		}
+		running.Wait()
+		if errs[0] != nil || errs[1] != nil {
+			b.Fatal(errs)
+		}
+		if won[0] == won[1] {
+			b.Fatalf("round %d: of two that exclude each other won: %v", round, won)
+		}
+	}
+}
+
+// listsOneMoment lets competitors move a number from one record to another, so that their
+// sum stays, while others list them.
+func listsOneMoment(b *bench) {
+	x, y := key("x", ""), key("y", "")
+	b.commit(true, kv.Txn{Put: []kv.Write{put(x, strconv.Itoa(b.backend.Rounds)), put(y, `0`)}})
+	b.compete(func(who int) (bool, error) {
+		lists, s, err := b.store.List(b.Context(), kv.Of(kv.Claims, "x"), kv.Of(kv.Claims, "y"))
+		if err != nil {
+			return false, err
+		}
+		from, to := lists[0][0], lists[1][0]
+		have, _ := strconv.Atoi(string(from.Value))
+		there, _ := strconv.Atoi(string(to.Value))
+		if have+there != b.backend.Rounds {
+			return false, fmt.Errorf("listed %d and %d, which never were at one moment", have, there)
+		}
+		if have == 0 || who%2 == 0 {
+			return have > 0, nil
+		}
+		_, err = b.store.Commit(b.Context(), kv.Txn{
+			Life: s.Life, If: []kv.Compare{{Key: x, Version: from.Version}, {Key: y, Version: to.Version}},
+			Put: []kv.Write{put(x, strconv.Itoa(have-1)), put(y, strconv.Itoa(there+1))},
+		})
+		return true, err
+	})
+}

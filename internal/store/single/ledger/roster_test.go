@@ -1,0 +1,91 @@
+package ledger
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// The record of a dead replica goes with the heartbeats of others, and a version that nobody
+// has served for long with a listing.
+func TestWhatNobodyNeedsIsDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := fresh(t)
+		r := NewRoster(m)
+		beat := func(id string) {
+			if _, err := r.Beat(t.Context(), scheduler.Replica{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stored := func(kind kv.Kind, want int) {
+			t.Helper()
+			if lists, _, err := m.List(t.Context(), kv.All(kind)); err != nil || len(lists[0]) != want {
+				t.Errorf("%d records of kind %s are stored, %v, want %d", len(lists[0]), kind, err, want)
+			}
+		}
+		beat("dead")
+		time.Sleep(2 * r.lately)
+		beat("alive")
+		stored(kv.Members, 2)
+		time.Sleep(scheduler.RememberLost)
+		beat("alive")
+		stored(kv.Members, 1)
+
+		if err := r.Publish(t.Context(), []scheduler.JobInfo{{Name: "old", Hash: "1"}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int{1, 0} {
+			if list, err := r.Jobs(t.Context()); err != nil || len(list) != want {
+				t.Errorf("%d versions are listed, %v, want %d", len(list), err, want)
+			}
+			time.Sleep(keepJobs)
+		}
+		stored(kv.Jobs, 0)
+	})
+}
+
+// Another life between the listing and the commit of a heartbeat costs a second try.
+func TestBeatInAnotherLife(t *testing.T) {
+	t.Parallel()
+	m, _ := fresh(t)
+	r := NewRoster(m)
+	m.Fault = onCommit(func() { m.Fault = nil; m.Restore(m.Backup()) })
+	if list, err := r.Beat(t.Context(), scheduler.Replica{ID: "a"}); err != nil || len(list) != 1 {
+		t.Errorf("Beat = %+v, %v", list, err)
+	}
+}
+
+// No time of an account but the first may be ahead of the store's clock.
+func TestAccountsAreNotAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := fresh(t)
+		r := NewRoster(m)
+		now := time.Now().UTC()
+		ahead := now.Add(time.Hour)
+		v := scheduler.JobInfo{Name: "job", Account: scheduler.Account{First: ahead, Until: ahead, Stopped: ahead, Removed: ahead}}
+		if err := r.Publish(t.Context(), []scheduler.JobInfo{v}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := r.Jobs(t.Context())
+		if want := (scheduler.Account{First: ahead, Until: now, Stopped: now, Removed: now}); err != nil || list[0].Account != want {
+			t.Errorf("Jobs = %+v, %v, want the account %+v", list, err, want)
+		}
+	})
+}
+
+// onCommit is a fault that does something before the next commit.
+func onCommit(do func()) func(context.Context, kvtest.Call) error {
+	return func(_ context.Context, call kvtest.Call) error {
+		if call.Method == "Commit" && !call.Answered {
+			do()
+		}
+		return nil
+	}
+}

@@ -1,0 +1,221 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
+)
+
+// needs is the last step that a program must know to use a schema with the steps of this
+// release. Raise it with a step that the release before cannot live with: then all replicas
+// have to be replaced before the next one starts.
+const needs = 5
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// A Migration is a step from one version of the schema to the next.
+type Migration struct {
+	Version int    // from 1
+	Name    string // of its file
+	SQL     string
+}
+
+// Migrations are all steps, in order.
+func Migrations() []Migration {
+	names, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a good one
+	var list []Migration
+	for i, name := range names {
+		text, _ := migrations.ReadFile(name) // it is embedded
+		list = append(list, Migration{i + 1, strings.TrimPrefix(name, "migrations/"), string(text)})
+	}
+	return list
+}
+
+// begin begins a transaction that settings of the role, the database or a pooler do not change:
+// what its statements mean, and how long they may take. Transaction_timeout came with PostgreSQL 17.
+const begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SET LOCAL client_encoding = 'UTF8';
+SET LOCAL standard_conforming_strings = on;
+SET LOCAL jit = off;
+SET LOCAL work_mem = '16MB';
+SET LOCAL default_table_access_method = heap;
+DO $$ BEGIN
+    PERFORM pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings
+    WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout');
+END $$;
+`
+
+// What stands around the steps in their transaction. The functions keep the search path, and
+// each step takes the rights to its functions from PUBLIC.
+const (
+	beforeSteps = "SET LOCAL search_path = {schema}, pg_temp;\n"
+	afterStep   = "INSERT INTO migrations (version, name, needs) VALUES (%d, '%s', %d);\n"
+)
+
+// beforeFirst makes the schema unless it exists: the role needs no right to the database then. It
+// refuses one with objects of others: their names could clash, and a restore of Quorate's schema
+// begins with dropping it.
+const beforeFirst = `
+DO $$
+DECLARE
+    existing regnamespace := to_regnamespace({text});
+    other text := (SELECT min(pg_describe_object(classid, objid, objsubid)) FROM pg_depend
+        WHERE refclassid = 'pg_namespace'::regclass AND deptype = 'n' AND refobjid = existing);
+BEGIN
+    IF other IS NOT NULL THEN
+        RAISE duplicate_schema USING MESSAGE =
+            format('the schema %s has objects that are not of Quorate, such as %s: choose another namespace', existing, other);
+    ELSIF existing IS NULL THEN
+        CREATE SCHEMA {schema};
+    END IF;
+END $$;
+`
+
+// Script is the SQL that brings a schema from a version, 0 for none, to that of this
+// release. An empty schema is [DefaultSchema].
+func Script(schema string, from int) string {
+	return begin + script(quoted(schema), from) + "COMMIT;\n"
+}
+
+func script(schema string, from int) string {
+	var steps strings.Builder
+	if from == 0 {
+		steps.WriteString(beforeFirst)
+	}
+	for _, m := range Migrations()[from:] {
+		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name, needs)
+	}
+	text := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
+	return strings.NewReplacer("{schema}", schema, "{text}", text).Replace(beforeSteps + steps.String())
+}
+
+// Grants is the SQL that lets a role do what a replica does, and no more.
+func Grants(schema, role string) string {
+	return strings.NewReplacer("{schema}", quoted(schema), "{role}", pgx.Identifier{role}.Sanitize()).Replace(grants)
+}
+
+const grants = `GRANT USAGE ON SCHEMA {schema} TO {role};
+GRANT EXECUTE ON FUNCTION {schema}.schema_version, {schema}.read_records, {schema}.list_records, {schema}.commit_records, {schema}.trigger_job, {schema}.finish_run TO {role};
+-- For people and their tools: the views, and the functions that the views call.
+GRANT SELECT ON {schema}.runs, {schema}.ticks TO {role};
+GRANT EXECUTE ON FUNCTION {schema}.without_zeros, {schema}.from_millis, {schema}.is_running, {schema}.number_in, {schema}.read_entry TO {role};
+`
+
+func quoted(schema string) string {
+	return pgx.Identifier{cmp.Or(schema, DefaultSchema)}.Sanitize()
+}
+
+// Migrate makes the schema, or brings it to the version of this release, and returns the
+// steps that it has made. Of several that migrate at once, one makes them. The role needs
+// the right to create a schema, or has to be the one that owns it.
+func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
+	var from int
+	err := s.inTransaction(ctx, func(tx pgx.Tx) (err error) {
+		if from, err = s.lockSchema(ctx, tx); err != nil || from == len(Migrations()) {
+			return err
+		}
+		_, err = tx.Exec(ctx, script(s.schema, from))
+		return err
+	})
+	if err != nil {
+		return nil, s.failure(ctx, "migrate", err)
+	}
+	return Migrations()[from:], nil
+}
+
+// Version is the version of the schema, 0 if there is none.
+func (s *Store) Version(ctx context.Context) (version int, err error) {
+	err = s.inTransaction(ctx, func(tx pgx.Tx) error {
+		version, err = s.lockSchema(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return 0, s.failure(ctx, "reading the version", err)
+	}
+	return version, nil
+}
+
+// inTransaction commits what f does, if the settings of the session are such that replicas with
+// this role can work, too.
+func (s *Store) inTransaction(ctx context.Context, f func(pgx.Tx) error) error {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if err := s.checkSettings(ctx, conn); err != nil {
+		return err
+	}
+	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: begin}, f)
+}
+
+// lockSchema returns the version of the schema, which stays until tx ends.
+func (s *Store) lockSchema(ctx context.Context, tx pgx.Tx) (version int, err error) {
+	const lock = `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('quorate migrate ' || $1, 0))`
+	if _, err = tx.Exec(ctx, lock, pgx.QueryExecModeExec, s.schema); err != nil {
+		return 0, err
+	}
+	const server = `SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.current_setting('server_encoding'),
+		pg_catalog.to_regproc($1) IS NOT NULL`
+	var number int
+	var encoding string
+	var exists bool
+	err = tx.QueryRow(ctx, server, pgx.QueryExecModeExec, s.schema+".schema_version").Scan(&number, &encoding, &exists)
+	switch {
+	case err != nil:
+		return 0, err
+	case number < oldestServer:
+		return 0, fmt.Errorf("%w: the server is older than PostgreSQL %d", kv.ErrNotReady, oldestServer/10_000)
+	case encoding != "UTF8":
+		return 0, fmt.Errorf("%w: the database has the encoding %s: create one with ENCODING 'UTF8'", kv.ErrNotReady, encoding)
+	case !exists:
+		return 0, nil
+	}
+	version, err = s.version(ctx, tx)
+	return min(version, len(Migrations())), err
+}
+
+// version is that of the schema. The error matches kv.ErrNotReady if this release is too
+// old for it.
+func (s *Store) version(ctx context.Context, in querier) (version int, err error) {
+	var needed int
+	err = in.QueryRow(ctx, s.text(`SELECT made, needs FROM {schema}.schema_version()`), pgx.QueryExecModeExec).Scan(&version, &needed)
+	if known := len(Migrations()); err == nil && needed > known {
+		err = fmt.Errorf("%w for this release: its schema needs one that knows step %d, and this one knows %d: upgrade quorate", kv.ErrNotReady, needed, known)
+	}
+	return version, err
+}
+
+// A querier is a connection or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, text string, args ...any) pgx.Row
+}
+
+// check makes sure, once, that the schema is that of this release, and that the settings of the
+// session are such that it can be used.
+func (s *Store) check(ctx context.Context, conn *pgxpool.Conn) error {
+	if s.checked.Load() {
+		return nil
+	}
+	if err := s.checkSettings(ctx, conn); err != nil {
+		return err
+	}
+	version, err := s.version(ctx, conn)
+	switch wanted := len(Migrations()); {
+	case err != nil:
+		return err
+	case version < wanted:
+		return fmt.Errorf("%w: its schema has version %d and this release needs %d: run `quorate store migrate`", kv.ErrNotReady, version, wanted)
+	}
+	s.checked.Store(true)
+	return nil
+}
