@@ -93,7 +93,7 @@ race: ## all tests of all modules with the race detector, the long ones shortene
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
 	@.ci/deps redis-server gcc postgres
-	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd dev examples internal jobs locking scheduler | grep -v -E '^dev/(bench|browser|deploy|integration|interop)/' | sed 's|^|./|')))
+	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd dev examples internal jobs locking replica scheduler stores | grep -v -E '^(dev/(bench|browser|deploy|integration|interop)|stores/(etcd|zookeeper))/' | sed 's|^|./|')))
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents
@@ -173,12 +173,12 @@ promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers tha
 .PHONY: etcd
 etcd: ## etcd at full length: all kits on three members, members and replicas killed and frozen
 	@.ci/deps etcd
-	cd cmd/quorate-etcd && QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v ./etcd
+	cd stores/etcd && QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v .
 
 .PHONY: zookeeper
 zookeeper: ## ZooKeeper at full length: all kits on three members, members and replicas killed, frozen and cut off
 	@.ci/deps zkServer.sh
-	cd cmd/quorate-zookeeper && QUORATE_CAMPAIGN=full go test -count=1 -timeout 40m -v ./zookeeper
+	cd stores/zookeeper && QUORATE_CAMPAIGN=full go test -count=1 -timeout 40m -v .
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)
@@ -188,7 +188,7 @@ bench: ## measure this project beside its peers and write docs/performance.md (A
 .PHONY: pages
 pages: ## what each page of the dashboard costs with 1,000 jobs and 100,000 records: docs/dashboard.md
 	@.ci/deps redis-server
-	go test -count=1 -timeout 20m -run 'TestPagesAreBounded$$' ./scheduler/replica -args -pages $(CURDIR)/docs/dashboard.md
+	go test -count=1 -timeout 20m -run 'TestPagesAreBounded$$' ./replica -args -pages $(CURDIR)/docs/dashboard.md
 
 .PHONY: scale
 scale: ## what clusters cost that no test machine can hold: docs/scale.md (minutes)

@@ -20,10 +20,10 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/members"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
+	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/metrics"
-	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/replica/dashboard"
 )
 
 // firstReplica is the ID of the first replica; b, c and so on follow.

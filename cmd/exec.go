@@ -19,7 +19,7 @@ import (
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/replica"
 )
 
 // Main is the whole program: it runs the process's command line with the functions of

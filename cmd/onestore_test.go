@@ -20,7 +20,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/replica"
 )
 
 // inMemory stands for PostgreSQL.

@@ -12,10 +12,10 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/systemd"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/metrics"
-	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/replica/dashboard"
 )
 
 func runCommand(a *cli) *cobra.Command {

@@ -13,9 +13,9 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // A display shows the replicas of dev: a line per tick and, on a terminal, a status line.

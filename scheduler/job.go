@@ -62,6 +62,10 @@ const (
 // end, or nil if all chains end. chains lists what each job triggers.
 func ChainCircle(chains map[string][]string) []string { return job.ChainCircle(chains) }
 
+// CheckLoss returns an error that matches ErrHalfWritten if after has fewer jobs than before and
+// lacks more than half of those.
+func CheckLoss(before, after []Job) error { return job.CheckLoss(before, after) }
+
 // BackfillSlots returns the names of the locks that backfills of the job may have used.
 // They are deleted with the job.
 func BackfillSlots(key string) []string { return job.BackfillSlots(key) }

@@ -215,8 +215,8 @@ func TestVersionsOfDeployments(t *testing.T) {
 			t.Errorf("%s does not run %s", file, image)
 		}
 	}
-	for _, program := range []string{"quorate-etcd", "quorate-zookeeper"} { // dependents do not see their replace
-		if file := filepath.Join(root, "cmd", program, "go.mod"); !strings.Contains(read(t, file), "github.com/quorate/quorate v"+newest+"\n") {
+	for _, store := range []string{"etcd", "zookeeper"} { // dependents do not see their replace
+		if file := filepath.Join(root, "stores", store, "go.mod"); !strings.Contains(read(t, file), "github.com/quorate/quorate v"+newest+"\n") {
 			t.Errorf("%s does not require v%s", file, newest)
 		}
 	}

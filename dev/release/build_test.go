@@ -31,7 +31,7 @@ func newBuild(t *testing.T, cache ...string) build {
 	b := build{tree: filepath.Join(t.TempDir(), "quorate")}
 	call(t, ".", nil, "git", "clone", "--quiet", "../..", b.tree)
 	b.version = newestVersion(t, read(t, filepath.Join(b.tree, "CHANGELOG.md")))
-	for _, module := range []string{"", "cmd/quorate-etcd/", "cmd/quorate-zookeeper/"} {
+	for _, module := range []string{"", "stores/etcd/", "stores/zookeeper/"} {
 		call(t, b.tree, nil, "git", "tag", "--force", module+"v"+b.version)
 	}
 	b.commit = call(t, b.tree, nil, "git", "rev-parse", "HEAD")

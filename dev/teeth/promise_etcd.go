@@ -1,7 +1,7 @@
 package main
 
 const (
-	onEtcd    = "cmd/quorate-etcd/etcd"
+	onEtcd    = "stores/etcd"
 	etcdCalls = onEtcd + "/calls.go"
 )
 

@@ -60,10 +60,10 @@ var outcomes = promise{
 		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
 			{engine + "internal/record/recorder.go", "if d.notified = true; retry {", "if d.notified = true; retry && false {"},
 		}},
-		{"ledger: each replica that wakes tells of a miss", in(engine+"replica/", "TestFrozenReplicasTellWhatTheLedgerHas"), []edit{
+		{"ledger: each replica that wakes tells of a miss", in(replica, "TestFrozenReplicasTellWhatTheLedgerHas"), []edit{
 			{engine + "internal/record/recorder.go", "!first || !r.Settles", "!first && !r.Settles"},
 		}},
-		{"ledger: a tick that ran elsewhere is told missed", in(engine+"replica/", "TestFrozenReplicasTellWhatTheLedgerHas"), []edit{
+		{"ledger: a tick that ran elsewhere is told missed", in(replica, "TestFrozenReplicasTellWhatTheLedgerHas"), []edit{
 			{engine + "internal/record/recorder.go", "case known.Ran():", "case known.Ran() && false:"},
 		}},
 		{"ledger: unrecorded ticks count as recorded", in(engine, "TestAccountWaitsForTheLedger"), []edit{

@@ -18,8 +18,8 @@ var oneStore = promise{
 		{"store: another life counts as old, on standbys", in(campaigns, "TestCampaignPromotions").saying("ran twice"), []edit{
 			{"internal/store/single/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
-		{"store: only claims note another life", in("scheduler/replica", "TestFailoverBetweenRareTicks"), []edit{
-			{"scheduler/replica/single.go", "; now.Unnoted {", "; false {"},
+		{"store: only claims note another life", in("replica", "TestFailoverBetweenRareTicks"), []edit{
+			{"replica/single.go", "; now.Unnoted {", "; false {"},
 		}},
 		{"store: CLAIM does not compare what was forgotten", in(claims, "TestLateClaim"), []edit{
 			{claims + "claim.go", "if v.claims.Fence == 0 {", "if false {"},

@@ -14,7 +14,7 @@ var rollouts = promise{
 			{config + "follow.go", "settle = 300 * time.Millisecond", "settle = time.Nanosecond"},
 		}},
 		{"reload: most jobs of a file are lost at once", in(replica, "TestReloadOfAHalfWrittenFile"), []edit{
-			{replica + "reload.go", "err := job.CheckLoss(ofFile(l.running), ofFile(next))", "var err error\n\t_ = job.CheckLoss"},
+			{replica + "reload.go", "err := scheduler.CheckLoss(ofFile(l.running), ofFile(next))", "var err error\n\t_ = scheduler.CheckLoss"},
 		}},
 		{"reload: a file that is cut off counts", in(replica, "TestReloadOfAHalfWrittenFile"), []edit{
 			{replica + "reload.go", "err == nil && next.CutOff(l.running)", "false && next.CutOff(l.running)"},

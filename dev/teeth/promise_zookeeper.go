@@ -1,7 +1,7 @@
 package main
 
 const (
-	onZooKeeper     = "cmd/quorate-zookeeper/zookeeper"
+	onZooKeeper     = "stores/zookeeper"
 	zooKeeperCommit = onZooKeeper + "/commit.go"
 	zooKeeperRead   = onZooKeeper + "/read.go"
 )

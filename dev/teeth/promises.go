@@ -8,7 +8,7 @@ const (
 	locking = "locking/"
 	members = "internal/store/quorum/members/"
 	redlock = "locking/redlock/"
-	replica = "scheduler/replica/"
+	replica = "replica/"
 	scripts = "internal/store/quorum/scripts/"
 	sim     = "dev/sim/"
 )

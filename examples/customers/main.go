@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking/redlock/devnodes"
+	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/replica"
 )
 
 func main() {

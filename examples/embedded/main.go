@@ -24,7 +24,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/replica"
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/replica"
 )
 
 func main() {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/locking/redlock/devnodes"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/replica"
 )
 
 // The program is valid, and drains when it is told to, also while it waits for nodes.

@@ -32,9 +32,9 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
+	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler/identity"
-	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/replica/dashboard"
 )
 
 // prefix is where the dashboard is.

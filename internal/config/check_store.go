@@ -34,11 +34,11 @@ func (c *Config) Section() string {
 func Lacking(section string) string {
 	switch section {
 	case SectionEtcd:
-		return "this program has no etcd client: use quorate-etcd; or pass new(etcd.Store) of package cmd/quorate-etcd/etcd as replica.Config.Store"
+		return "this program has no etcd client: use quorate-etcd; or pass new(etcd.Store) of package stores/etcd as replica.Config.Store"
 	case SectionZooKeeper:
-		return "this program has no ZooKeeper client: use quorate-zookeeper; or pass new(zookeeper.Store) of package cmd/quorate-zookeeper/zookeeper as replica.Config.Store"
+		return "this program has no ZooKeeper client: use quorate-zookeeper; or pass new(zookeeper.Store) of package stores/zookeeper as replica.Config.Store"
 	}
-	return "this program cannot use PostgreSQL; pass new(postgres.Store) of package scheduler/replica/postgres as replica.Config.Store, or write a redis section"
+	return "this program cannot use PostgreSQL; pass new(postgres.Store) of package stores/postgres as replica.Config.Store, or write a redis section"
 }
 
 // Kept says where everything is kept, and what it means if that is one Redis.

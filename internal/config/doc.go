@@ -1,5 +1,5 @@
 // Package config is config.yaml: its keys and defaults, how it is read, and what is
-// wrong with it. Package scheduler/replica and the commands work with what it returns.
+// wrong with it. Package replica and the commands work with what it returns.
 //
 // A configuration is layered by koanf: the file, then environment variables
 // that start with QUORATE__, then --set (see Source), then what the program says

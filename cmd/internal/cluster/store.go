@@ -14,11 +14,11 @@ import (
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/replica/postgres"
 	"github.com/quorate/quorate/scheduler/schedule"
+	"github.com/quorate/quorate/stores/postgres"
 )
 
 // A Store is a Cluster that reads the store itself.

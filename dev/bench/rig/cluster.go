@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // joinTimeout bounds how long replicas take to serve what they are told to.

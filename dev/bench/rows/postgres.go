@@ -17,8 +17,8 @@ import (
 	"github.com/quorate/quorate/dev/bench/rig"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/replica/postgres"
+	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/stores/postgres"
 )
 
 // Sides on PostgreSQL.

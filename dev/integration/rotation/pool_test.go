@@ -10,8 +10,8 @@ import (
 
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
-	store "github.com/quorate/quorate/scheduler/replica/postgres"
+	"github.com/quorate/quorate/replica"
+	store "github.com/quorate/quorate/stores/postgres"
 )
 
 // Jobs that hold all connections of the service's pool cost no tick and no lease: a run lasts longer

@@ -34,8 +34,8 @@ import (
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
-	store "github.com/quorate/quorate/scheduler/replica/postgres"
+	"github.com/quorate/quorate/replica"
+	store "github.com/quorate/quorate/stores/postgres"
 )
 
 // A rig is a replica whose job runs each second, and the files with its secrets.

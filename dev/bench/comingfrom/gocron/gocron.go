@@ -8,7 +8,7 @@ import (
 	"github.com/go-co-op/gocron/v2"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/replica"
 )
 
 func report(ctx context.Context, customer string) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/replica/postgres"
+	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/stores/postgres"
 )
 
 // ReportArgs are the arguments of a report.

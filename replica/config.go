@@ -1,0 +1,229 @@
+package replica
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// Config is what a program runs a replica with. Only Redis or Store is required: the zero
+// value of every other field means its default. Where a field is a setting of
+// config.yaml, too, that name is given.
+//
+// Read returns a Config that stands for a file. The program's other settings override the
+// file, and its Jobs are added to those of the file.
+type Config struct {
+	Redis Redis
+	Jobs  []Job
+
+	// Namespace (namespace) separates clusters on the same nodes. Default "quorate".
+	Namespace string
+	// Service (service) names the service that the namespace belongs to. The store keeps the
+	// first one. Run refuses a replica that names another, or none, with an *OtherServiceError.
+	// Default: the store keeps none.
+	Service string
+	// ID (replica.id) names this replica. Default: the host and random digits.
+	ID string
+	// Labels (replica.labels) are what jobs may ask of this replica.
+	Labels map[string]string
+	Lock   Lock
+	// Timezone (scheduler.timezone) is that of schedules that name none. Default UTC.
+	Timezone string
+	// DrainTimeout (scheduler.drain_timeout) is how long running jobs may go on after the
+	// context of Run has ended. Default 20 s.
+	DrainTimeout time.Duration
+	// MaxRunning (scheduler.max_running) bounds the runs that go on at once on this
+	// replica. Default: no bound.
+	MaxRunning int
+	// ProbesListen (http.probes_listen) is where /healthz and /readyz are served, and
+	// /metrics if there are any. Default: nowhere.
+	ProbesListen string
+
+	// Store, if set, keeps everything in place of Redis nodes: &postgres.Store{URL: …} of
+	// package stores/postgres.
+	Store Store
+
+	// Version of the program, for listings.
+	Version string
+	// Logger says what happens. Default: one to standard error, as the log section says. Lines
+	// of a Logger of the program have the replica's id in the group "quorate".
+	Logger *slog.Logger
+	// Observer receives events, after the log.
+	Observer scheduler.Observer
+	// Metrics, if set, count and measure what the replica does: new(metrics.Metrics).
+	// They are served as /metrics on http.probes_listen or http.listen.
+	Metrics Metrics
+	// Traces, if set, make a span of each tick, with the claim, the calls of
+	// the function and the end as its children: traces.New(provider). The
+	// spans of the function hang below, since its context carries that of its call.
+	Traces Traces
+	// Dashboard, if set, serves http.listen: new(dashboard.Server).
+	Dashboard Dashboard
+	// Listener, if set, is where the dashboard is served, instead of on http.listen. The
+	// replica closes it.
+	Listener net.Listener
+	// Source yields jobs besides Jobs, as they come and go. It is asked every
+	// scheduler.source_every, 30 s by default, and at Replica.Refresh. Zero values of its
+	// jobs mean the defaults section of the file, as for Jobs. Their Schedule is made by the
+	// program, with its zone: timezone, dst, exclude, starts_at and ends_at do not concern it.
+	Source scheduler.Source
+
+	// File is what Read has read.
+	File *config.File
+}
+
+// Redis names the nodes and says how to reach them: the redis section.
+type Redis struct {
+	// Nodes are the URLs of 1, 3, 5 or 7 independent Redis masters:
+	// redis://[user:password@]host[:port], or rediss:// for TLS.
+	Nodes []string
+	// URL is that of one Redis, in place of Nodes. Its address stays after a failover.
+	URL string
+	// Sentinel finds one Redis, in place of Nodes: the master that the Sentinels at the
+	// addresses, which are URLs, know by that name. go-redis logs what they say by its own
+	// logger, see redis.SetLogger.
+	Sentinel struct {
+		Master    string
+		Addresses []string
+	}
+	// Cluster finds one Redis, in place of Nodes: that server of a Redis Cluster which has
+	// the keys of the namespace. It lists the URLs of some of its servers.
+	Cluster []string
+	// Copies is how many replicas the one Redis has. A claim counts when all of them have
+	// it. With 0 a tick may run twice if one takes the place of a master that still runs.
+	Copies int
+	// Username and Password are for nodes whose URLs hold none.
+	Username, Password string
+	// TLS is for nodes with a rediss:// URL.
+	TLS *tls.Config
+	// NodeTimeout is what one call of one node may take. Default 200 ms.
+	NodeTimeout time.Duration
+	// RestartGrace is how long a restarted node does not vouch for ticks; all replicas
+	// have the same. Default 20 s.
+	RestartGrace time.Duration
+	// Durable: no node ever forgets, since all use appendfsync always and no failover loses
+	// anything.
+	Durable bool
+	// Dial replaces the network between the replica and the nodes.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Embedded allows nodes inside this process. For development and tests.
+	Embedded bool
+}
+
+// Lock bounds the lease of a run: the lock section.
+type Lock struct {
+	// TTL is how long a lease lasts unless it is extended. Default 15 s.
+	TTL time.Duration
+	// ExtendEvery is the pause between extensions. Default TTL/3.
+	ExtendEvery time.Duration
+	// SafetyMargin is how long before its lease the context of a job ends. Default TTL/10.
+	SafetyMargin time.Duration
+	// MaxHold is how long one run may keep its lease. Default: as long as it takes.
+	MaxHold time.Duration
+}
+
+// ConfigError holds every mistake of a configuration, with its place if it is in a file.
+type ConfigError = config.Error
+
+// Read reads the configuration at path ($QUORATE_CONFIG or config.yaml if it is empty)
+// and lets the environment override it. It opens no connection. A replica made of what
+// it returns reads the file again when it changes. The error of a bad configuration is a
+// *ConfigError.
+func Read(path string, registry *jobs.Registry) (Config, error) {
+	source := config.Source{Path: path}
+	cfg, err := config.Read(source, registry)
+	if err != nil {
+		return Config{}, err
+	}
+	return Config{File: &config.File{Config: cfg, Registry: registry, Source: &source}}, nil
+}
+
+// over returns what was read from the file, or the defaults, with what the program sets
+// itself put over it.
+func (c Config) over(read *config.Config) (*config.Config, error) {
+	p := program{Config: *read}
+	put(&p, &p.Namespace, c.Namespace, "namespace")
+	put(&p, &p.Service, c.Service, "service")
+	put(&p, &p.Replica.ID, c.ID, "replica", "id")
+	if c.Labels != nil {
+		p.Replica.Labels = c.Labels
+		p.Program("replica", "labels")
+	}
+	c.Redis.over(&p)
+	p.addStore(c.Store)
+	c.Lock.over(&p)
+	put(&p, &p.Scheduler.Timezone, c.Timezone, "scheduler", "timezone")
+	put(&p, &p.Scheduler.DrainTimeout, c.DrainTimeout, "scheduler", "drain_timeout")
+	put(&p, &p.Scheduler.MaxRunning, c.MaxRunning, "scheduler", "max_running")
+	put(&p, &p.HTTP.ProbesListen, c.ProbesListen, "http", "probes_listen")
+	err := p.addJobs(c.Jobs)
+	return &p.Config, err
+}
+
+// A program is a configuration over which a program puts its own settings.
+type program struct{ config.Config }
+
+// put sets a field to a value that is not zero, and notes whose it is.
+func put[T comparable](p *program, field *T, value T, at ...string) {
+	if value != *new(T) {
+		*field = value
+		p.Program(at...)
+	}
+}
+
+// addStore puts the address of a store that the program sets itself.
+func (p *program) addStore(s Store) {
+	if s == nil || s.Address() == "" {
+		return
+	}
+	switch s.Section() {
+	case config.SectionEtcd:
+		p.Etcd.Endpoints = strings.Split(s.Address(), ",")
+		p.Program("etcd", "endpoints")
+	case config.SectionZooKeeper:
+		p.ZooKeeper.Servers = strings.Split(s.Address(), ",")
+		p.Program("zookeeper", "servers")
+	default:
+		put(p, &p.Postgres.URL, s.Address(), "postgres", "url")
+	}
+}
+
+func (r Redis) over(p *program) {
+	if r.Nodes != nil {
+		p.Redis.Nodes = nil
+		for _, url := range r.Nodes {
+			p.Redis.Nodes = append(p.Redis.Nodes, config.NodeEntry{URL: url})
+		}
+		p.Program("redis", "nodes")
+	}
+	put(p, &p.Redis.URL, r.URL, "redis", "url")
+	put(p, &p.Redis.Sentinel.Master, r.Sentinel.Master, "redis", "sentinel", "master")
+	if r.Sentinel.Addresses != nil {
+		p.Redis.Sentinel.Addresses = r.Sentinel.Addresses
+		p.Program("redis", "sentinel", "addresses")
+	}
+	if r.Cluster != nil {
+		p.Redis.Cluster.Addresses = r.Cluster
+		p.Program("redis", "cluster", "addresses")
+	}
+	put(p, &p.Redis.Copies, r.Copies, "redis", "copies")
+	put(p, &p.Redis.Username, r.Username, "redis", "username")
+	put(p, &p.Redis.Password, r.Password, "redis", "password")
+	put(p, &p.Redis.NodeTimeout, r.NodeTimeout, "redis", "node_timeout")
+	put(p, &p.Redis.RestartGrace, r.RestartGrace, "redis", "restart_grace")
+	put(p, &p.Redis.Durable, r.Durable, "redis", "durable")
+}
+
+func (l Lock) over(p *program) {
+	put(p, &p.Lock.TTL, l.TTL, "lock", "ttl")
+	put(p, &p.Lock.ExtendEvery, l.ExtendEvery, "lock", "extend_every")
+	put(p, &p.Lock.SafetyMargin, l.SafetyMargin, "lock", "safety_margin")
+	put(p, &p.Lock.MaxHold, l.MaxHold, "lock", "max_hold")
+}

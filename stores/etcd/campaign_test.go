@@ -1,0 +1,46 @@
+package etcd
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/cmd"
+	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/jobs/execjob"
+	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
+)
+
+func TestMain(m *testing.M) {
+	if campaigntest.IsProgram() {
+		r := jobs.NewRegistry()
+		execjob.Register(r)
+		cmd.Main(r, new(Store))
+	}
+	os.Exit(m.Run())
+}
+
+// TestCampaign kills, freezes and cuts off members and replicas. No tick runs twice, tokens
+// grow, and the ledger is true.
+func TestCampaign(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.StartDivisible(t, 3)
+	c := campaigntest.New(t)
+	c.Facts.Clockless = true
+	section := func(urls []string) string {
+		return fmt.Sprintf("etcd: {endpoints: [%s], timeout: %s}\ndefaults: {history: {keep: 1000}}", strings.Join(urls, ", "), campaigntest.Timeout)
+	}
+	c.Configure(section(cluster.URLs()), c.Commands())
+	c.ConfigureOutsider(section(cluster.SideURLs()), c.Commands())
+	c.Begin()
+	var members []campaigntest.Member
+	for _, m := range cluster.Members {
+		members = append(members, m)
+	}
+	c.Storm(campaigntest.Lasting(0, 5*time.Minute), slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, func() int { return cluster.Leader(t) })))
+	c.Finish()
+}

@@ -1,0 +1,61 @@
+package etcd
+
+import (
+	"context"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store/single/kittest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
+)
+
+// newWorld is a cluster that tests share.
+func newWorld(tb testing.TB, members int) (*kittest.World, *etcdtest.Cluster) {
+	tb.Helper()
+	c := etcdtest.Start(tb, members)
+	return &kittest.World{
+		Open: func(tb testing.TB, namespace string) kv.Store {
+			tb.Helper()
+			s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: c.URLs()}})
+			tb.Cleanup(s.Close)
+			return s
+		},
+		NextLife: func(tb testing.TB, s kv.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
+	}, c
+}
+
+// nextLife does what a process does that has noticed a restore.
+func nextLife(tb testing.TB, s *server) {
+	tb.Helper()
+	err := s.do(tb.Context(), true, func(ctx context.Context, c *clientv3.Client) error {
+		r, err := c.Get(ctx, s.lifeKey())
+		if err != nil {
+			return err
+		}
+		known := parseLife(string(r.Kvs[0].Value))
+		return s.begin(ctx, c, life{known.cluster, known.number + 1}, uint64(r.Kvs[0].ModRevision))
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestKits runs the kits on a real cluster: on three members at full length, in CI on one.
+func TestKits(t *testing.T) {
+	t.Parallel()
+	members := 1
+	if kittest.Full() {
+		members = 3
+	}
+	w, _ := newWorld(t, members)
+	w.Run(t)
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	w, c := newWorld(t, 1)
+	w.Restore(t, func() func() { return c.Backup(t) })
+}

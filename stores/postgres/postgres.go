@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/postgres"
+	"github.com/quorate/quorate/replica"
+)
+
+// A Store is where a replica keeps everything. The zero value takes the postgres section of
+// the configuration file.
+type Store struct {
+	// URL is that of the database.
+	URL string
+	// Pool is a pool of the service, in place of URL. The replica has up to eight connections
+	// besides, with the settings of that pool and at most as many: jobs that hold all
+	// connections of the service cost no lease.
+	Pool *pgxpool.Pool
+}
+
+// Section implements [replica.Store].
+func (s *Store) Section() string { return config.SectionPostgres }
+
+// Address implements [replica.Store].
+func (s *Store) Address() string {
+	if s.Pool == nil || s.URL != "" {
+		return s.URL
+	}
+	c := s.Pool.Config().ConnConfig
+	port := strconv.Itoa(int(c.Port))
+	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(c.Host, port), Path: "/" + c.Database}
+	if strings.HasPrefix(c.Host, "/") { // the folder of a socket
+		u.Host, u.RawQuery = "", url.Values{"host": {c.Host}, "port": {port}}.Encode()
+	}
+	return u.String()
+}
+
+// Open implements [replica.Store].
+func (s *Store) Open(ctx context.Context, cluster config.Cluster) (kv.Server, error) {
+	kept := cluster.Postgres
+	return postgres.Open(ctx, postgres.Config{
+		URL: kept.URL, Expand: config.Expand, Pool: s.Pool,
+		Schema: cluster.Namespace, Durable: kept.Durable, Timeout: cluster.Timeout,
+	})
+}
+
+var _ replica.Store = (*Store)(nil)

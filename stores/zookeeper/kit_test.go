@@ -1,0 +1,83 @@
+package zookeeper
+
+import (
+	"context"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/quorate/quorate/internal/store/single/kittest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/stores/zookeeper/internal/session"
+	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
+)
+
+// newWorld is an ensemble that tests share.
+func newWorld(tb testing.TB, members int) (*kittest.World, *zookeepertest.Ensemble) {
+	tb.Helper()
+	e := zookeepertest.Start(tb, members, zookeepertest.Options{})
+	return &kittest.World{
+		Open: func(tb testing.TB, namespace string) kv.Store {
+			tb.Helper()
+			return openWith(tb, options{Config: session.Config{Servers: e.Servers()}, namespace: namespace})
+		},
+		NextLife: func(tb testing.TB, s kv.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
+		OneByOne: true,
+	}, e
+}
+
+func openWith(tb testing.TB, o options) *server {
+	tb.Helper()
+	s, err := open(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// nextLife does what a process does that has noticed a restore.
+func nextLife(tb testing.TB, s *server) {
+	tb.Helper()
+	known, _ := s.lives.before()
+	_, err := do(tb.Context(), s, true, func(_ context.Context, c *zk.Conn) (any, error) {
+		now, err := s.look(c)
+		if err == nil {
+			err = s.begin(c, now, known)
+		}
+		return nil, err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestKits runs the kits on a real ensemble: on three members at full length, in CI on one.
+func TestKits(t *testing.T) {
+	t.Parallel()
+	members := 1
+	if kittest.Full() {
+		members = 3
+	}
+	w, _ := newWorld(t, members)
+	w.Run(t)
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	w, e := newWorld(t, 1)
+	w.Restore(t, func() func() { return e.Backup(t) })
+}
+
+// TestThroughput measures claims beside the lock of the client: docs/zookeeper.md.
+func TestThroughput(t *testing.T) {
+	w, e := newWorld(t, 3)
+	c := e.Client(t)
+	w.Throughput(t, "zk.Lock, Lock and Unlock", func(name string) error {
+		l := zk.NewLock(c, "/locks/"+name, zk.WorldACL(zk.PermAll))
+		if err := l.Lock(); err != nil {
+			return err
+		}
+		return l.Unlock()
+	})
+}

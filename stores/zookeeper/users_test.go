@@ -1,0 +1,140 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/stores/zookeeper/internal/session"
+	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
+)
+
+var x = kv.Key{Kind: kv.Claims, Name: "x"}
+
+// write writes x. A server that has just begun may take longer to answer than a call lasts.
+func write(t *testing.T, s *server) {
+	t.Helper()
+	_, stamp, err := s.Read(t.Context(), x)
+	for until := time.Now().Add(time.Minute); errors.Is(err, kv.ErrNotSent) && time.Now().Before(until); {
+		_, stamp, err = s.Read(t.Context(), x)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Commit(t.Context(), kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
+		t.Errorf("Commit = %+v, %v", o, err)
+	}
+}
+
+// by logs in with what it is given.
+func by(l config.Login) session.Config {
+	return session.Config{Login: func() (config.Login, error) { return l, nil }}
+}
+
+// in is a namespace of an ensemble.
+func in(e *zookeepertest.Ensemble, l config.Login) options {
+	o := options{Config: by(l), namespace: "n"}
+	o.Servers = e.Servers()
+	return o
+}
+
+// A user who has one node needs nothing else, nobody else can read or write what it keeps, and
+// what ZooKeeper refuses is told without secrets.
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
+	admin := e.Client(t)
+	_, e1 := admin.Create("/apps", nil, 0, zk.WorldACL(zk.PermRead))
+	_, e2 := admin.Create("/apps/billing", nil, 0, zk.DigestACL(zk.PermAll, "quorate", "Geheim1"))
+	if err := errors.Join(e1, e2); err == nil || e1 != nil { // /apps is for reading
+		t.Fatal(e1, e2)
+	}
+	_, e1 = admin.Create("/billing", nil, 0, zk.DigestACL(zk.PermAll, "quorate", "Geheim1"))
+	if e1 != nil {
+		t.Fatal(e1)
+	}
+	as := func(o options) *server {
+		t.Helper()
+		o.Servers, o.namespace = e.Servers(), "n"
+		return openWith(t, o)
+	}
+	s := as(options{chroot: "/billing", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim1"})})
+	write(t, s)
+	if found, err := s.Check(t.Context()); err != nil || !strings.HasPrefix(found.Version, "ZooKeeper 3.") {
+		t.Errorf("Check = %+v, %v", found, err)
+	}
+	for _, at := range []string{"", "/claim", "/claim/x=", "/life"} {
+		acl, _, err := admin.GetACL("/billing/quorate/n" + at)
+		if !errors.Is(err, zk.ErrNoAuth) {
+			t.Errorf("everybody sees who has rights to %s: %v, %v", at, acl, err)
+		}
+	}
+	for what, o := range map[string]options{
+		"another password": {chroot: "/billing", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim2"})},
+		"no user":          {chroot: "/billing"},
+		"another node":     {chroot: "/apps", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim1"})},
+	} {
+		_, _, err := as(o).Read(t.Context(), x)
+		if err == nil || errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+o.chroot) || strings.Contains(err.Error(), "Geheim") {
+			t.Errorf("%s: Read = %v, want that it has no right, which trying again cannot help", what, err)
+		}
+	}
+}
+
+// A chroot need not exist. What is in one is not seen in another.
+func TestChroot(t *testing.T) {
+	t.Parallel()
+	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
+	below := func(chroot string) *server {
+		t.Helper()
+		return openWith(t, options{Config: session.Config{Servers: e.Servers()}, namespace: "a/b", chroot: chroot})
+	}
+	write(t, below("/apps/billing"))
+	for chroot, want := range map[string]int{"/apps/billing": 1, "/apps": 0, "": 0} {
+		lists, _, err := below(chroot).List(t.Context(), kv.All(kv.Claims))
+		if err != nil || len(lists[0]) != want {
+			t.Errorf("in %q it lists %v, %v", chroot, lists, err)
+		}
+	}
+}
+
+// A server with TLS is reached by those who trust its certificate, and by no others.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	ca, other := redistest.NewCA(t), redistest.NewCA(t)
+	e := zookeepertest.Start(t, 1, zookeepertest.Options{TLS: ca})
+	write(t, openWith(t, in(e, config.Login{TLS: ca.Config()})))
+	for what, s := range map[string]*server{
+		"certificate": openWith(t, in(e, config.Login{TLS: other.Config()})),
+		"closed":      openWith(t, in(e, config.Login{})),
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if _, _, err := s.Read(ctx); !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), what) {
+			t.Errorf("Read = %v, want %v and %s", err, kv.ErrNotSent, what)
+		}
+		cancel()
+	}
+}
+
+// Texts become names of nodes, each its own, and back.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, text := range []string{"", ".", "..", "...", "a.b", "a/b", "a b", "a+b", "a%2Fb", "%", "%.", "=", "a=", "é", "\x01", "\ufff0"} {
+		name := escape(text)
+		if seen[name] || name == "" || strings.Trim(name, ".") == "" || strings.ContainsAny(name, "/=") {
+			t.Errorf("escape(%q) = %q", text, name)
+		}
+		seen[name] = true
+		if back, ours := unescape(name); back != text || !ours {
+			t.Errorf("unescape(%q) = %q, %v", name, back, ours)
+		}
+	}
+}
