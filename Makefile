@@ -34,7 +34,7 @@ build: ## build bin/quorate
 # Packages whose tests run with the race detector: it compiles everything once more and costs
 # several times the processor time, so the others, which start many processes or are simulated,
 # and the other modules have it in `make race`.
-RACED := ./locking/... ./jobs/... ./internal/console/webhook ./internal/store/quorum/wire ./internal/config ./internal/console/... ./scheduler/schedtest
+RACED := ./locking/... ./jobs/... ./internal/console/webhook ./internal/store/quorum/client ./internal/config ./internal/console/... ./scheduler/schedtest
 
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
 ENGINE := ./scheduler ./scheduler/schedtest
@@ -136,10 +136,10 @@ model: ## check the models exhaustively (needs spin and gcc)
 	dev/model/single/check.sh
 	dev/model/redlock/check.sh
 
-.PHONY: teeth
-teeth: ## plant bugs one at a time and see that the tests notice each
+.PHONY: mutants
+mutants: ## plant bugs one at a time and see that the tests notice each
 	@.ci/deps redis-server gcc git postgres pgbouncer etcd zkServer.sh promtool
-	go run ./dev/teeth
+	go run ./dev/mutants
 
 .PHONY: sim
 sim: ## simulate whole clusters, thousands of seeds a minute, and a million claims of locks
@@ -154,7 +154,7 @@ faults: ## hurt real servers and holders in every way of docs/faults.md, and wri
 .PHONY: differential
 differential: ## random operations on the scripts and on the plain model of a node, at length
 	@.ci/deps redis-server
-	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./internal/store/quorum/members ./internal/store/quorum/ledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
+	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./internal/store/quorum/membership ./internal/store/quorum/ledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
 
 .PHONY: valkey
 valkey: ## the tests of the scripts on valkey-server instead of redis-server

@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/checker"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/testkit/truth"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -28,8 +28,8 @@ func TestActs(t *testing.T) {
 		job("slow", "@every 10000h", "sleep 60", "")+
 		job("ticker", "@every 1s", write, "    tags: [often]\n"))
 	config := patient(t, c.Config)
-	ran := func(job string) []truth.Effect {
-		return slices.DeleteFunc(c.Effects(), func(e truth.Effect) bool { return e.Job != job })
+	ran := func(job string) []checker.Effect {
+		return slices.DeleteFunc(c.Effects(), func(e checker.Effect) bool { return e.Job != job })
 	}
 	must := func(args ...string) string {
 		t.Helper()

@@ -13,8 +13,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/checker"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/testkit/truth"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -49,7 +49,7 @@ func TestCampaignEveryTickOnce(t *testing.T) {
 }
 
 // winners counts lines per replica.
-func winners(lines []truth.Effect) map[string]int {
+func winners(lines []checker.Effect) map[string]int {
 	n := map[string]int{}
 	for _, l := range lines {
 		n[l.Replica]++

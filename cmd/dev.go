@@ -15,9 +15,9 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
@@ -146,14 +146,14 @@ func initNodes(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	cluster.Redis.Embedded = true
-	set, err := members.Open(cluster.Redis)
+	set, err := membership.Open(cluster.Redis)
 	if err != nil {
 		return err
 	}
 	trying, cancel := context.WithTimeout(ctx, initWithin)
 	defer cancel()
 	err = set.Init(ctx, false)
-	for err != nil && !errors.Is(err, locking.ErrRefused) && again.After(trying, 100*time.Millisecond) {
+	for err != nil && !errors.Is(err, locking.ErrRefused) && retry.After(trying, 100*time.Millisecond) {
 		err = set.Init(ctx, false)
 	}
 	return errors.Join(err, set.Close())

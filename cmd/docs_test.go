@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -198,7 +198,7 @@ func read(t *testing.T, path string) string {
 // TestReadme holds the commands of the documents to the program.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	if line := "ACL SETUSER quorate on >PASSWORD " + members.ACLRules("quorate") + "\n"; !strings.Contains(read(t, "../docs/deploying.md"), line) {
+	if line := "ACL SETUSER quorate on >PASSWORD " + membership.ACLRules("quorate") + "\n"; !strings.Contains(read(t, "../docs/deploying.md"), line) {
 		t.Errorf("deploying.md lacks the line\n%s", line)
 	}
 	pages, err := filepath.Glob("../docs/*.md")

@@ -16,8 +16,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -256,7 +256,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("two mistakes are reported as %q", got)
 	}
 	blank := fmt.Errorf("listing: %w: %w", locking.ErrNoQuorum, errors.Join(
-		locking.NodeError{Node: "a:1", Err: members.ErrBlank}, locking.NodeError{Node: "b:1", Err: wire.ErrDown}))
+		locking.NodeError{Node: "a:1", Err: membership.ErrBlank}, locking.NodeError{Node: "b:1", Err: client.ErrDown}))
 	got := failure.Lines(blank)
 	if len(got) != 1 || !strings.Contains(got[0], "b:1") || !strings.Contains(got[0], "quorate store init") {
 		t.Errorf("what two nodes said is reported as %q", got)

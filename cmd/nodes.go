@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 func nodesCommand(a *cli) *cobra.Command {
@@ -147,10 +147,10 @@ Running jobs lose their leases.`,
 
 // readChange reads both configurations. --set and the environment apply to both; if they
 // override the node lists, both are equal, and the change is refused later.
-func readChange(a *cli, to string) (members.Change, error) {
+func readChange(a *cli, to string) (membership.Change, error) {
 	from, err := config.ReadCluster(a.source())
 	if err != nil {
-		return members.Change{}, err
+		return membership.Change{}, err
 	}
 	source := a.source()
 	source.Path = to
@@ -158,10 +158,10 @@ func readChange(a *cli, to string) (members.Change, error) {
 	if err == nil && (from.OneStore() || target.OneStore()) {
 		err = failure.Usagef("quorate nodes change moves from one list of Redis nodes to another; for one store see quorate store copy --help")
 	}
-	return members.Change{From: from.Redis, To: target.Redis}, err
+	return membership.Change{From: from.Redis, To: target.Redis}, err
 }
 
-func printNextSteps(a *cli, c members.Change, to string) {
+func printNextSteps(a *cli, c membership.Change, to string) {
 	if c.DryRun {
 		fmt.Fprintln(a.Out, "nothing was changed; run it without --dry-run to do this")
 		return

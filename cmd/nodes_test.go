@@ -15,52 +15,52 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler"
 )
 
 // checkup is one node of each kind.
-func checkup() members.Checkup {
-	well := members.Status{
+func checkup() membership.Checkup {
+	well := membership.Status{
 		Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true,
-		Server:  members.Server{Role: "master", Version: "7.0.15", RunID: "a3f1d1c6f7f04f3c8b6a", Persistence: "aof", MaxmemoryPolicy: "noeviction"},
+		Server:  membership.Server{Role: "master", Version: "7.0.15", RunID: "a3f1d1c6f7f04f3c8b6a", Persistence: "aof", MaxmemoryPolicy: "noeviction"},
 		Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, Epoch: 1,
 		Since: tick.Add(-time.Hour + 250*time.Millisecond), Vouches: true, VouchesAt: tick.Add(-59 * time.Minute),
 		RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
 	}
-	like := func(name, id string, change func(*members.Status)) members.Status {
+	like := func(name, id string, change func(*membership.Status)) membership.Status {
 		s := well
 		s.Name, s.URL, s.RunID = name, "redis://"+name, id
 		change(&s)
 		return s
 	}
-	restarted := like("10.0.1.1:6379", "b4c2", func(s *members.Status) {
+	restarted := like("10.0.1.1:6379", "b4c2", func(s *membership.Status) {
 		s.Since, s.Vouches, s.VouchesAt = tick, false, tick.Add(20*time.Second)
 		s.Why = "it came, or came back, at 02:00:00Z and may have lost its memory: it votes on ticks after 02:00:20Z"
 		s.Persistence, s.MaxmemoryPolicy = "none", "volatile-lru"
 		s.Warnings = []string{"maxmemory-policy volatile-lru may evict leases: run CONFIG SET maxmemory-policy noeviction there"}
 	})
-	declared := like("redis-3.example.internal:6379", "c5d3", func(s *members.Status) { s.Since, s.VouchesAt = time.Time{}, time.Unix(20, 0) })
-	sealed := like("10.0.3.1:6379", "d6e4", func(s *members.Status) {
+	declared := like("redis-3.example.internal:6379", "c5d3", func(s *membership.Status) { s.Since, s.VouchesAt = time.Time{}, time.Unix(20, 0) })
+	sealed := like("10.0.3.1:6379", "d6e4", func(s *membership.Status) {
 		s.SealedFor = []string{"10.0.4.1:6379", "10.0.5.1:6379"}
-		s.Err = &members.RefusedError{Node: s.Name, Reason: "the node is sealed for a change to the list [10.0.4.1:6379 10.0.5.1:6379]: finish it with quorate nodes change"}
+		s.Err = &membership.RefusedError{Node: s.Name, Reason: "the node is sealed for a change to the list [10.0.4.1:6379 10.0.5.1:6379]: finish it with quorate nodes change"}
 	})
-	down := members.Status{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
-	return members.Checkup{
-		Nodes: []members.Condition{
+	down := membership.Status{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
+	return membership.Checkup{
+		Nodes: []membership.Condition{
 			{Status: well, Fsync: "always", MaxMemory: 100 << 20, UsedMemory: 12 << 20, MayRestart: true},
-			{Status: restarted, UsedMemory: 3 << 20, Findings: []members.Finding{
-				{Topic: "state", Level: members.Wait, Text: restarted.Why},
-				{Topic: "eviction", Level: members.Fix, Text: restarted.Warnings[0]},
+			{Status: restarted, UsedMemory: 3 << 20, Findings: []membership.Finding{
+				{Topic: "state", Level: membership.Wait, Text: restarted.Why},
+				{Topic: "eviction", Level: membership.Fix, Text: restarted.Warnings[0]},
 			}},
-			{Status: declared, Fsync: "everysec", UsedMemory: 3 << 20, Findings: []members.Finding{
-				{Topic: "persistence", Level: members.Note, Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice"},
+			{Status: declared, Fsync: "everysec", UsedMemory: 3 << 20, Findings: []membership.Finding{
+				{Topic: "persistence", Level: membership.Note, Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice"},
 			}},
-			{Status: sealed, Findings: []members.Finding{{Topic: "state", Level: members.Fix, Text: "it is sealed"}}},
-			{Status: down, Findings: []members.Finding{{Topic: "state", Level: members.Fix, Text: "it does not answer"}}},
+			{Status: sealed, Findings: []membership.Finding{{Topic: "state", Level: membership.Fix, Text: "it is sealed"}}},
+			{Status: down, Findings: []membership.Finding{{Topic: "state", Level: membership.Fix, Text: "it does not answer"}}},
 		},
-		Local:  []members.Finding{{Topic: "clock", Level: members.Fix, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
+		Local:  []membership.Finding{{Topic: "clock", Level: membership.Fix, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
 		NextAt: tick.Add(20 * time.Second),
 	}
 }
@@ -68,7 +68,7 @@ func checkup() members.Checkup {
 func TestGoldenNodes(t *testing.T) {
 	t.Parallel()
 	c := checkup()
-	var statuses []members.Status
+	var statuses []membership.Status
 	for _, n := range c.Nodes {
 		statuses = append(statuses, n.Status)
 	}
@@ -85,14 +85,14 @@ func TestGoldenNodes(t *testing.T) {
 func TestAdviceOnRestarts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		checkup members.Checkup
+		checkup membership.Checkup
 		size    int
 		want    string
 	}{
-		{members.Checkup{Next: "a:1"}, 3, "a:1 may be restarted now"},
-		{members.Checkup{NextAt: tick}, 3, "not before 2026-12-01T02:00:00Z"},
-		{members.Checkup{}, 1, "there is only one node"},
-		{members.Checkup{}, 3, "no node may be restarted"},
+		{membership.Checkup{Next: "a:1"}, 3, "a:1 may be restarted now"},
+		{membership.Checkup{NextAt: tick}, 3, "not before 2026-12-01T02:00:00Z"},
+		{membership.Checkup{}, 1, "there is only one node"},
+		{membership.Checkup{}, 3, "no node may be restarted"},
 	} {
 		if got := cluster.Judge(c.size, c.checkup).Advice; !strings.HasPrefix(got, c.want) {
 			t.Errorf("got %q, want %q", got, c.want)

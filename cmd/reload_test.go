@@ -11,8 +11,8 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/checker"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // TestCampaignReload renames and changes a job on one of two processes, then on
@@ -83,7 +83,7 @@ jobs:
 	c.CheckOnce()
 	c.Due("is", time.Second, lines[0].At.Add(-time.Nanosecond), lines[len(lines)-1].At)
 	for _, tick := range c.Facts.Ticks {
-		if !slices.ContainsFunc(lines, func(e truth.Effect) bool { return e.At.Equal(tick.At) }) {
+		if !slices.ContainsFunc(lines, func(e checker.Effect) bool { return e.At.Equal(tick.At) }) {
 			t.Errorf("tick %s is lost", tick)
 		}
 	}

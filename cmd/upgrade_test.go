@@ -15,8 +15,8 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/checker"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // upgradeFrom names the binary of another release, which .ci/upgrade builds.
@@ -110,9 +110,9 @@ func (r release) call(t *testing.T, args ...string) []byte {
 
 // checkLedger wants the release to list every tick that ran, as succeeded, by
 // whom and with which token.
-func (r release) checkLedger(t *testing.T, config string, lines []truth.Effect) {
+func (r release) checkLedger(t *testing.T, config string, lines []checker.Effect) {
 	t.Helper()
-	ran := map[string]truth.Effect{}
+	ran := map[string]checker.Effect{}
 	for _, l := range lines {
 		ran[*view.Stamp(l.At)] = l
 	}

@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 )
 
-// Acquire tries to get the lease from l until it is granted, the tries of retry are
+// Acquire tries to get the lease from l until it is granted, the tries of policy are
 // used up, or ctx ends. It stops at once when a further try cannot help: the tick is
 // done, superseded or unvouched; the local clock is ahead of the store's; or the request
 // is invalid.
@@ -21,9 +21,9 @@ import (
 //
 // The error is that of the last try, so it matches the sentinel that says why. If ctx
 // ended first, its error is joined.
-func Acquire(ctx context.Context, l Locker, req Request, retry Retry) (Lease, error) {
-	retry = retry.WithDefaults()
-	if err := retry.Validate(); err != nil {
+func Acquire(ctx context.Context, l Locker, req Request, policy Retry) (Lease, error) {
+	policy = policy.WithDefaults()
+	if err := policy.Validate(); err != nil {
 		return nil, err
 	}
 	req.Direct = req.Direct || req.Tick.IsZero() && !req.Waiting
@@ -33,11 +33,11 @@ func Acquire(ctx context.Context, l Locker, req Request, retry Retry) (Lease, er
 		if err == nil {
 			return lease, nil
 		}
-		if final(err, req) || tries == retry.Tries {
-			return nil, again.Ended(ctx, afterTries(tries, err))
+		if final(err, req) || tries == policy.Tries {
+			return nil, retry.Ended(ctx, afterTries(tries, err))
 		}
-		if !again.After(ctx, retry.pause(tries, time.Since(begun), err)) {
-			return nil, again.Ended(ctx, err)
+		if !retry.After(ctx, policy.pause(tries, time.Since(begun), err)) {
+			return nil, retry.Ended(ctx, err)
 		}
 		req.Direct, req.Waiting = false, !errors.Is(err, ErrNoQuorum) && !errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrRefused)
 	}
@@ -72,15 +72,15 @@ func afterTries(tries int, err error) error {
 //
 // Req must ask for what held was granted for: the same lock, tick, stream and Beside. A
 // lost plain lock is released first, so its remains do not block the new request.
-func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, retry Retry) (Lease, error) {
+func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, policy Retry) (Lease, error) {
 	if held == nil {
-		return Acquire(ctx, l, req, retry)
+		return Acquire(ctx, l, req, policy)
 	}
 	if what := difference(held.Claim(), req); what != "" {
 		return nil, fmt.Errorf("extending the lease of %q to a request for another %s: ask for what the lease was granted for", held.Claim().Name, what)
 	}
-	retry = retry.WithDefaults()
-	if err := retry.Validate(); err != nil {
+	policy = policy.WithDefaults()
+	if err := policy.Validate(); err != nil {
 		return nil, err
 	}
 	for tries := 1; ; tries++ {
@@ -93,12 +93,12 @@ func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, ret
 			if req.Tick.IsZero() {
 				_ = held.Release(ctx, nil) // the error only repeats that it is lost
 			}
-			return Acquire(ctx, l, req, retry)
-		case tries == retry.Tries:
-			return nil, again.Ended(ctx, afterTries(tries, err))
+			return Acquire(ctx, l, req, policy)
+		case tries == policy.Tries:
+			return nil, retry.Ended(ctx, afterTries(tries, err))
 		}
-		if !again.After(ctx, retry.pause(tries, time.Since(begun), err)) {
-			return nil, again.Ended(ctx, err)
+		if !retry.After(ctx, policy.pause(tries, time.Since(begun), err)) {
+			return nil, retry.Ended(ctx, err)
 		}
 	}
 }

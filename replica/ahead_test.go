@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
@@ -22,14 +22,14 @@ func aheadOn(t *testing.T, test func(t *testing.T, minis *redistest.Minis, run f
 			synctest.Test(t, func(t *testing.T) {
 				minis := redistest.MiniN(t, nodes)
 				at := Redis{Nodes: minis.URLs(), Dial: minis.Dial, Embedded: true}
-				c := members.Config{Dial: minis.Dial, Embedded: true}
+				c := membership.Config{Dial: minis.Dial, Embedded: true}
 				for _, url := range minis.URLs() {
-					c.Nodes = append(c.Nodes, members.NodeConfig{URL: url})
+					c.Nodes = append(c.Nodes, membership.NodeConfig{URL: url})
 				}
 				if nodes == 1 {
-					at.Nodes, at.URL, c.Nodes[0].Name = nil, minis.URLs()[0], members.SingleName
+					at.Nodes, at.URL, c.Nodes[0].Name = nil, minis.URLs()[0], membership.SingleName
 				}
-				set, err := members.Open(c)
+				set, err := membership.Open(c)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -26,5 +26,5 @@ type backend interface {
 	notReady() string
 	close() error
 	// members are the Redis nodes; nil for another store.
-	members() *members.Set
+	members() *membership.Set
 }

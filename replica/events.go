@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -201,8 +201,8 @@ func (e events) draining(running []string) {
 }
 
 // nodes logs what happens to nodes.
-func (e events) nodes() members.Observer {
-	return members.Observer{
+func (e events) nodes() membership.Observer {
+	return membership.Observer{
 		Down: func(node string, err error) { e.ofNode(e.log.Warn, "node is down", node, "error", oneLine(err)) },
 		Up:   func(node string) { e.ofNode(e.log.Info, "node answers again", node) },
 		Formatted: func(node string, until time.Time) {
@@ -218,7 +218,7 @@ func (e events) nodes() members.Observer {
 
 // ofNode writes a line about a node. One Redis is no node, but the store.
 func (events) ofNode(write func(string, ...any), text, node string, attrs ...any) {
-	if node == members.SingleName {
+	if node == membership.SingleName {
 		write(strings.Replace(text, "node", "store", 1), attrs...)
 		return
 	}
@@ -229,7 +229,7 @@ func (e events) skewed(node string, by time.Duration) {
 	whose := "this replica's clock"
 	switch node {
 	case "":
-	case members.SingleName:
+	case membership.SingleName:
 		whose = "the store's clock"
 	default:
 		whose = "the clock of node " + node

@@ -14,7 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -70,7 +70,7 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		registry, _ := countTicks(t)
 		cfg := everySecond(minis.URLs())
 		cfg.Jobs = map[string]config.JobConfig{"a": {Func: "count", Schedule: config.Specs{"@every 1m"}, JobPolicy: config.DefaultPolicy()}}
-		initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		initialize(t, cfg, func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		source := newCustomers(t, "@every 1m", func(context.Context) {})
 		var log logtest.Buffer
 		r, err := newReplica(cfg, registry, Config{ID: "r", Logger: logTo(&log), Source: source, Redis: Redis{Dial: minis.Dial, Embedded: true}})
@@ -148,7 +148,7 @@ func TestForgetLeavesNoKey(t *testing.T) {
 	cfg := everySecond(redistest.URLs(servers))
 	cfg.Redis.NodeTimeout = time.Second
 	cfg.Scheduler.SourceEvery = 100 * time.Millisecond // it is asked twice before its only job is gone
-	initialize(t, cfg, func(*members.Config) {})
+	initialize(t, cfg, func(*membership.Config) {})
 	began, release := make(chan bool, 1000), make(chan struct{})
 	source := newCustomers(t, "@every 1s", func(ctx context.Context) {
 		began <- true

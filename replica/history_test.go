@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -24,7 +24,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		minis := redistest.MiniN(t, 6)
 		defer minis.Close()
 		var noted notes
-		of := func(urls ...string) (*config.Config, members.Config) {
+		of := func(urls ...string) (*config.Config, membership.Config) {
 			cfg, err := config.Read(config.Source{
 				Path: write(t, fmt.Sprintf("redis: {nodes: [%s]}\njobs:\n  j: {func: note, schedule: \"* * * * *\"}\n", strings.Join(urls, ", "))), Environ: []string{},
 			}, noted.registry())
@@ -49,14 +49,14 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		minis.Start(1, true)
 		time.Sleep(5 * time.Minute)
 		first()
-		if err := (members.Change{From: old, To: next}).Run(t.Context()); err != nil {
+		if err := (membership.Change{From: old, To: next}).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		second := startAll(t, three, &noted, minis)
 		time.Sleep(10 * time.Minute)
 		second()
 
-		set, err := members.Open(next)
+		set, err := membership.Open(next)
 		if err != nil {
 			t.Fatal(err)
 		}

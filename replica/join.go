@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/retry"
 )
 
 // Pauses between tries to join the nodes or the store.
@@ -20,7 +20,7 @@ const (
 // first try fails, it logs the warning.
 func joining(ctx context.Context, log *slog.Logger, warning string, final func(error) bool, try func(context.Context) error) error {
 	var wait time.Duration
-	for pause := firstJoinPause; again.After(ctx, wait); pause = min(2*pause, maxJoinPause) {
+	for pause := firstJoinPause; retry.After(ctx, wait); pause = min(2*pause, maxJoinPause) {
 		err := try(ctx)
 		if err == nil || final(err) {
 			return err

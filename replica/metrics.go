@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -21,16 +21,16 @@ func (r *Replica) beginMetrics(cfg *config.Config, list []scheduler.Job, m Metri
 	for _, job := range list {
 		about.Jobs = append(about.Jobs, job.Name)
 	}
-	var nodes func() *members.Set
+	var nodes func() *membership.Set
 	if cfg.Section() == config.SectionRedis {
-		nodes = func() *members.Set { return r.backend.members() }
+		nodes = func() *membership.Set { return r.backend.members() }
 	}
 	m.Begin(about, most, nodes)
 	r.metrics = m
 }
 
 // counting adds m, if any, to the observer o of the nodes.
-func counting(o members.Observer, m Metrics) members.Observer {
+func counting(o membership.Observer, m Metrics) membership.Observer {
 	if m == nil {
 		return o
 	}

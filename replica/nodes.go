@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
@@ -31,7 +31,7 @@ type nodes struct {
 var errNotJoined = errors.New("joining the nodes")
 
 // noticeFormatting remembers whether nodes were blank when this replica came.
-func (n *nodes) noticeFormatting(o members.Observer) members.Observer {
+func (n *nodes) noticeFormatting(o membership.Observer) membership.Observer {
 	tell := o.Formatted
 	o.Formatted = func(node string, until time.Time) {
 		n.formatted.Store(true)
@@ -112,14 +112,14 @@ func (n *nodes) words() words {
 }
 
 // openNodes opens the nodes of a replica and what is kept on them.
-func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (*nodes, error) {
+func openNodes(cfg membership.Config, options Redis, log *slog.Logger, m Metrics) (*nodes, error) {
 	n := &nodes{log: log}
 	n.joining.Store(&errNotJoined)
 	cfg.Observer = counting(n.noticeFormatting(events{log: log}.nodes()), m)
 	cfg.Dial, cfg.Embedded = options.Dial, options.Embedded
 	if fresh := cfg.Fresh; options.TLS != nil {
 		cfg.TLS = options.TLS
-		cfg.Fresh = func() (members.Config, error) {
+		cfg.Fresh = func() (membership.Config, error) {
 			now, err := fresh()
 			now.TLS = options.TLS
 			return now, err
@@ -148,6 +148,6 @@ func (n *nodes) ClockOffset() (time.Duration, bool) { return n.Set.ClockOffset()
 
 func (n *nodes) watch(ctx context.Context) { _ = n.Set.Run(ctx) } // its error is that watching ended
 
-func (n *nodes) members() *members.Set { return n.Set }
+func (n *nodes) members() *membership.Set { return n.Set }
 
 func (n *nodes) close() error { return errors.Join(n.locker.Close(), n.Close()) }

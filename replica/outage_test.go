@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -133,9 +133,9 @@ func (n *notes) of(job string) []time.Time {
 
 // explain reads what the ledger has of a job's ticks, oldest first. They must
 // be on the hour, one after the other.
-func explain(t *testing.T, cluster members.Config, job string, midnight time.Time) []string {
+func explain(t *testing.T, cluster membership.Config, job string, midnight time.Time) []string {
 	t.Helper()
-	set, err := members.Open(cluster)
+	set, err := membership.Open(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
@@ -30,9 +30,9 @@ type Store interface {
 // Metrics counts what the replica does: new(metrics.Metrics) of package
 // scheduler/metrics, which is a prometheus.Collector, too.
 type Metrics interface {
-	Begin(r view.Host, maxJobs int, nodes func() *members.Set)
+	Begin(r view.Host, maxJobs int, nodes func() *membership.Set)
 	Observe(e scheduler.Event)
-	NodesObserver() members.Observer
+	NodesObserver() membership.Observer
 	UsersFailed(failed bool)
 	Handler() http.Handler // GET /metrics
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -43,7 +43,7 @@ func newReloading(t *testing.T, jobsYAML string, change func(*reloading, *Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
+	initialize(t, cfg, func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
 	options := Config{Logger: logTo(&r.log), ID: "a", Redis: Redis{Dial: minis.Dial, Embedded: true}}
 	if change != nil {
 		change(r, &options)

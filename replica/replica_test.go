@@ -16,7 +16,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -55,7 +55,7 @@ func secretNodes(t *testing.T) ([]*redistest.Server, string) {
 	secrets := []string{urlSecret, envSecret, fileSecret, fileSecret, fileSecret}
 	servers := make([]*redistest.Server, 5)
 	for i := range servers {
-		servers[i] = redistest.Start(t, redistest.ACL("quorate", secrets[i], members.ACLRules("quorate")))
+		servers[i] = redistest.Start(t, redistest.ACL("quorate", secrets[i], membership.ACLRules("quorate")))
 	}
 	return servers, fmt.Sprintf(`
 redis:
@@ -148,13 +148,13 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 }
 
 // openCluster opens the nodes as a listing does.
-func openCluster(t *testing.T, source config.Source) *members.Set {
+func openCluster(t *testing.T, source config.Source) *membership.Set {
 	t.Helper()
 	cluster, err := config.ReadCluster(source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := members.Open(cluster.Redis)
+	set, err := membership.Open(cluster.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}

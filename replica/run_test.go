@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -97,11 +97,11 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 }
 
 // initialize says that nodes are new.
-func initialize(t *testing.T, cfg *config.Config, dial func(*members.Config)) {
+func initialize(t *testing.T, cfg *config.Config, dial func(*membership.Config)) {
 	t.Helper()
 	cluster := nodesOf(t, cfg)
 	dial(&cluster)
-	set, err := members.Open(cluster)
+	set, err := membership.Open(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestRunWaitsForAQuorum(t *testing.T) {
 		defer minis.Close()
 		registry, ran := countTicks(t)
 		cfg := everySecond(minis.URLs())
-		initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		initialize(t, cfg, func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		for i := range 3 {
 			minis.Stop(i)
 		}
@@ -170,7 +170,7 @@ func TestRunEndsWhereItIsRefused(t *testing.T) {
 		minis := redistest.MiniN(t, 5)
 		defer minis.Close()
 		registry, _ := countTicks(t)
-		initialize(t, everySecond(minis.URLs()), func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		initialize(t, everySecond(minis.URLs()), func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		r, err := newReplica(everySecond(minis.URLs()[:3]), registry, Config{Logger: slog.New(slog.DiscardHandler), Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func TestAbortEndsADrain(t *testing.T) {
 			return context.Cause(ctx)
 		})
 		cfg := everySecond(minis.URLs())
-		initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		initialize(t, cfg, func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		finished := 0
 		r, err := newReplica(cfg, registry, Config{
 			Logger: slog.New(slog.DiscardHandler), Redis: Redis{Dial: minis.Dial, Embedded: true},
@@ -249,7 +249,7 @@ func write(tb testing.TB, text string) string {
 }
 
 // nodesOf returns what the nodes of a configuration are opened with.
-func nodesOf(t *testing.T, cfg *config.Config) members.Config {
+func nodesOf(t *testing.T, cfg *config.Config) membership.Config {
 	t.Helper()
 	cluster, err := cfg.Cluster()
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	onestore "github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
@@ -82,7 +82,7 @@ func (s *single) join(ctx context.Context) error {
 
 // watch implements backend.
 func (s *single) watch(ctx context.Context) {
-	for again.After(ctx, lookEvery/5) {
+	for retry.After(ctx, lookEvery/5) {
 		last := s.last.Load()
 		if last.err == nil && last.VouchesAt.IsZero() {
 			if now, ok := s.Still(last.Look, lookEvery); ok { // acts are read all the time, and heartbeats written
@@ -120,6 +120,6 @@ func (s *single) ClockOffset() (time.Duration, bool) {
 	return -last.Offset, last.err == nil
 }
 
-func (s *single) members() *members.Set { return nil }
+func (s *single) members() *membership.Set { return nil }
 
 func (s *single) close() error { return s.Close() }

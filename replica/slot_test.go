@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
@@ -18,7 +18,7 @@ func TestMovedSlot(t *testing.T) {
 	t.Parallel()
 	list := redistest.StartCluster(t, 0)
 	at := Redis{Cluster: redistest.URLs(list), NodeTimeout: time.Second, RestartGrace: 8 * time.Second}
-	set, err := members.Open(members.Config{Nodes: []members.NodeConfig{{Name: members.SingleName, Seeds: at.Cluster}}, Grace: at.RestartGrace, TTL: 6 * time.Second, Timeout: at.NodeTimeout})
+	set, err := membership.Open(membership.Config{Nodes: []membership.NodeConfig{{Name: membership.SingleName, Seeds: at.Cluster}}, Grace: at.RestartGrace, TTL: 6 * time.Second, Timeout: at.NodeTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}

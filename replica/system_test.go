@@ -12,7 +12,7 @@ import (
 	"time"
 
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -25,14 +25,14 @@ import (
 // A contender is a scheduler over real nodes with a client of its own, wired by
 // hand where a test needs settings that a configuration does not have.
 type contender struct {
-	set       *members.Set
+	set       *membership.Set
 	locker    *redlock.Locker
 	ledger    *redisledger.Ledger
 	scheduler *scheduler.Scheduler
 	done      chan error
 }
 
-func newContender(t *testing.T, cfg members.Config, sched scheduler.Config, list []scheduler.Job) *contender {
+func newContender(t *testing.T, cfg membership.Config, sched scheduler.Config, list []scheduler.Job) *contender {
 	t.Helper()
 	m := joined(t, cfg)
 	m.schedules(t, sched, list)
@@ -40,11 +40,11 @@ func newContender(t *testing.T, cfg members.Config, sched scheduler.Config, list
 }
 
 // joined is one that has met the nodes, and has no jobs yet.
-func joined(t *testing.T, cfg members.Config) *contender {
+func joined(t *testing.T, cfg membership.Config) *contender {
 	t.Helper()
 	m := &contender{done: make(chan error, 1)}
 	var err error
-	if m.set, err = members.Open(cfg); err != nil {
+	if m.set, err = membership.Open(cfg); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.set.Join(t.Context()); err != nil {
@@ -138,9 +138,9 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	t.Helper()
 	const replicas, apart = 20, 100 * time.Millisecond
 	ticks := competed()
-	cfg := members.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second, Dial: dialUneven}
+	cfg := membership.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second, Dial: dialUneven}
 	for _, url := range redistest.URLs(redistest.StartN(t, 5)) {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: url})
 	}
 	declare(t, cfg)
 	var contenders []*contender
@@ -249,9 +249,9 @@ func atInstants(t *testing.T, first time.Time, n int, apart time.Duration, handl
 }
 
 // declare says that the nodes are new.
-func declare(t *testing.T, cfg members.Config) {
+func declare(t *testing.T, cfg membership.Config) {
 	t.Helper()
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,12 +311,12 @@ func TestDayOnFiveNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		minis := redistest.MiniN(t, 5)
 		defer minis.Close()
-		cfg := members.Config{
+		cfg := membership.Config{
 			Namespace: "day", Timeout: 200 * time.Millisecond, TTL: 15 * time.Second, Grace: 20 * time.Second,
 			Embedded: true, Dial: minis.Dial,
 		}
 		for _, url := range minis.URLs() {
-			cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
+			cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: url})
 		}
 		declare(t, cfg)
 		s, err := schedule.Parse("*/5 * * * *", schedule.Options{})
@@ -370,9 +370,9 @@ func TestDayOnFiveNodes(t *testing.T) {
 func TestFrozenMajority(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
-	cfg := members.Config{Namespace: "frozen", Timeout: 400 * time.Millisecond, TTL: 2 * time.Second, Grace: 3 * time.Second}
+	cfg := membership.Config{Namespace: "frozen", Timeout: 400 * time.Millisecond, TTL: 2 * time.Second, Grace: 3 * time.Second}
 	for _, url := range redistest.URLs(servers) {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: url})
 	}
 	declare(t, cfg)
 	s, err := schedule.Parse("@every 1s", schedule.Options{})

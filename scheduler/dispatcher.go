@@ -7,7 +7,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/record"
+	"github.com/quorate/quorate/scheduler/internal/recorder"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -16,7 +16,7 @@ type dispatcher struct {
 	now     func() time.Time
 	window  time.Duration // Config.Window
 	jobs    *jobTable
-	rec     *record.Recorder
+	rec     *recorder.Recorder
 	starter starter
 
 	pauses   []acts.Act // in force

@@ -10,8 +10,8 @@ import (
 
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
-	"github.com/quorate/quorate/scheduler/internal/past"
-	"github.com/quorate/quorate/scheduler/internal/record"
+	"github.com/quorate/quorate/scheduler/internal/catchup"
+	"github.com/quorate/quorate/scheduler/internal/recorder"
 )
 
 // longestSleep bounds how late the loop notices that the wall clock was set or the machine
@@ -28,7 +28,7 @@ type engine struct {
 	cfg   Config
 	clock clocks
 	drift *drift
-	rec   *record.Recorder
+	rec   *recorder.Recorder
 
 	jobs     jobTable
 	dispatch dispatcher
@@ -52,16 +52,16 @@ type engine struct {
 	stops
 }
 
-func newEngine(base context.Context, s *Scheduler, rec *record.Recorder, live func() []Replica) *engine {
+func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, wakePublisher: s.public.Wake, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
 		inbox: newInbox(), queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
 	}
-	e.pasts = pasts{labels: s.cfg.Labels, scanner: past.Scanner{
+	e.pasts = pasts{labels: s.cfg.Labels, scanner: catchup.Scanner{
 		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Roster: s.cfg.Roster, Window: s.cfg.Window,
-		Now: e.clock.wall, Live: live, Done: make(chan *past.Scan),
+		Now: e.clock.wall, Live: live, Done: make(chan *catchup.Scan),
 	}}
 	e.dispatch = dispatcher{now: e.clock.wall, window: s.cfg.Window, jobs: &e.jobs, rec: rec, starter: starter{
 		cfg: s.cfg, jobs: &e.jobs, live: live, contexts: e.stops.Contexts, working: &e.attempts, inbox: e.inbox, done: e.done,

@@ -3,28 +3,28 @@ package scheduler
 import (
 	"time"
 
-	"github.com/quorate/quorate/scheduler/internal/publish"
-	"github.com/quorate/quorate/scheduler/internal/record"
+	"github.com/quorate/quorate/scheduler/internal/presence"
+	"github.com/quorate/quorate/scheduler/internal/recorder"
 )
 
 // recorder returns the writer of ticks that do not run.
-func (s *Scheduler) recorder() *record.Recorder {
-	return record.New(record.Options{
+func (s *Scheduler) recorder() *recorder.Recorder {
+	return recorder.New(recorder.Options{
 		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Archive: s.cfg.Archive, Roster: s.cfg.Roster, Observer: s.cfg.Observer,
 		Settles: s.cfg.NotifySettled, Limit: s.cfg.RecordQueue, Now: s.cfg.Clock,
 	})
 }
 
-func (s *Scheduler) forgetter() publish.Forgetter {
-	return publish.Forgetter{
+func (s *Scheduler) forgetter() presence.Forgetter {
+	return presence.Forgetter{
 		Replica: s.cfg.Replica, Roster: s.cfg.Roster, Forget: s.cfg.Forget, After: s.cfg.ForgetAfter,
 		Observer: s.cfg.Observer, Now: s.clock.wall, Serves: s.public.Serves,
 	}
 }
 
-func (s *Scheduler) heartbeat() *publish.Heartbeat {
+func (s *Scheduler) heartbeat() *presence.Heartbeat {
 	started := s.clock.wall()
-	return &publish.Heartbeat{
+	return &presence.Heartbeat{
 		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
 		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
 		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
@@ -32,7 +32,7 @@ func (s *Scheduler) heartbeat() *publish.Heartbeat {
 }
 
 // describe returns what the roster shows of this replica.
-func (c Config) describe(s Snapshot, serving publish.Serving, started time.Time) Replica {
+func (c Config) describe(s Snapshot, serving presence.Serving, started time.Time) Replica {
 	running := make([]string, len(s.Running))
 	for i, r := range s.Running {
 		running[i] = r.Job

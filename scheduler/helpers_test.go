@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/internal/publish"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 )
 
 func TestReplicaDescribesItself(t *testing.T) {
 	t.Parallel()
 	c := validConfig()
 	c.ClockOffset = func() (time.Duration, bool) { return time.Second, true }
-	serving := publish.Serving{Hash: "c1", Since: time.Unix(99, 0), Jobs: 3}
+	serving := presence.Serving{Hash: "c1", Since: time.Unix(99, 0), Jobs: 3}
 	self := c.describe(Snapshot{Won: 7}, serving, time.Now())
 	if self.ConfigHash != "c1" || !self.ConfigSince.Equal(time.Unix(99, 0)) || *self.Jobs != 3 || *self.Won != 7 || *self.ClockOffset != time.Second {
 		t.Errorf("it says of itself %+v", self)

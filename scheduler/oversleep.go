@@ -3,8 +3,8 @@ package scheduler
 import (
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/past"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -66,7 +66,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 		why = ledger.CodeStarting
 	}
 	if len(o.missed) > 0 && j.CatchesUp() && job.Fits(e.cfg.Labels, j.Labels) {
-		e.pasts.scan(j, past.Span{Job: j.Job, From: due.At, Before: o.until(now), Why: why})
+		e.pasts.scan(j, catchup.Span{Job: j.Job, From: due.At, Before: o.until(now), Why: why})
 		return o.open
 	}
 	for i, t := range o.missed {

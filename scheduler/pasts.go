@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/past"
 )
 
 // Before a job that catches up claims its first tick after a start or a sleep, its past is
@@ -17,16 +17,16 @@ import (
 // pasts are the spans of ticks that the ledger has to be asked about.
 type pasts struct {
 	labels  map[string]string // of this replica
-	scanner past.Scanner
-	queued  []*past.Scan // not started yet
-	halfway bool         // more jobs follow in the same update
+	scanner catchup.Scanner
+	queued  []*catchup.Scan // not started yet
+	halfway bool            // more jobs follow in the same update
 	// The ends of the spans that nobody has read yet, by job.
 	unread map[*jobState][]time.Time
 }
 
 // scan queues scans of a span of the job, if it may run here. The schedule waits for them
 // if anything may be caught up or rerun.
-func (p *pasts) scan(j *jobState, span past.Span) {
+func (p *pasts) scan(j *jobState, span catchup.Span) {
 	if !job.Fits(p.labels, j.Labels) {
 		return
 	}
@@ -36,7 +36,7 @@ func (p *pasts) scan(j *jobState, span past.Span) {
 	p.unread[j] = append(p.unread[j], span.Before)
 	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchesUp()
 	if rerun || catchUp {
-		p.scanFirst(j, &past.Scan{Span: span})
+		p.scanFirst(j, &catchup.Scan{Span: span})
 	}
 	if !catchUp {
 		p.scanLater(j, span)
@@ -44,15 +44,15 @@ func (p *pasts) scan(j *jobState, span past.Span) {
 }
 
 // scanFirst queues a scan that ticks of the job wait for.
-func (p *pasts) scanFirst(j *jobState, s *past.Scan) {
+func (p *pasts) scanFirst(j *jobState, s *catchup.Scan) {
 	j.lane("").scans++
 	s.Owner, s.Urgent = j, true
 	p.queued = append(p.queued, s)
 }
 
 // scanLater queues a scan that only records.
-func (p *pasts) scanLater(j *jobState, span past.Span) {
-	p.queued = append(p.queued, &past.Scan{Span: span, Owner: j})
+func (p *pasts) scanLater(j *jobState, span catchup.Span) {
+	p.queued = append(p.queued, &catchup.Scan{Span: span, Owner: j})
 }
 
 // afterPause asks the ledger for a run that was interrupted during the pause, or may be
@@ -63,7 +63,7 @@ func (p *pasts) afterPause(j *jobState, now time.Time) {
 	if j.OnCrash != CrashRerun || !job.Fits(p.labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
 		return
 	}
-	p.scanFirst(j, &past.Scan{Span: past.Span{Job: j.Job, Before: now}, OnlyRerun: true})
+	p.scanFirst(j, &catchup.Scan{Span: catchup.Span{Job: j.Job, Before: now}, OnlyRerun: true})
 }
 
 // start starts the queued scans, urgent ones first. Scans of one update form a batch with
@@ -74,8 +74,8 @@ func (p *pasts) start(ctx context.Context, working *sync.WaitGroup) {
 	}
 	batch := p.queued
 	p.queued = nil
-	later := slices.DeleteFunc(slices.Clone(batch), func(s *past.Scan) bool { return s.Urgent })
-	urgent := slices.DeleteFunc(batch, func(s *past.Scan) bool { return !s.Urgent })
+	later := slices.DeleteFunc(slices.Clone(batch), func(s *catchup.Scan) bool { return s.Urgent })
+	urgent := slices.DeleteFunc(batch, func(s *catchup.Scan) bool { return !s.Urgent })
 	if len(urgent) > 0 {
 		working.Go(func() { p.scanner.ScanAll(ctx, urgent) })
 	}

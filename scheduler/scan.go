@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"github.com/quorate/quorate/scheduler/internal/past"
+	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -15,7 +15,7 @@ func (e *engine) startScans() {
 }
 
 // applyScan applies the result of a scan.
-func (e *engine) applyScan(s *past.Scan) {
+func (e *engine) applyScan(s *catchup.Scan) {
 	j := s.Owner.(*jobState)
 	l := j.lane("")
 	if s.Urgent {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/internal/publish"
-	"github.com/quorate/quorate/scheduler/internal/record"
+	"github.com/quorate/quorate/scheduler/internal/presence"
+	"github.com/quorate/quorate/scheduler/internal/recorder"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
@@ -18,7 +18,7 @@ type Scheduler struct {
 	cfg    Config
 	clock  clocks
 	lineup lineup
-	public *publish.Publisher
+	public *presence.Publisher
 
 	started atomic.Bool
 	queries chan query
@@ -38,7 +38,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, clock: newClocks(cfg.Clock), public: publish.New(cfg.Replica, cfg.Instance, cfg.Roster, cfg.JobSets, cfg.Clock, cfg.BeatEvery),
+		cfg: cfg, clock: newClocks(cfg.Clock), public: presence.New(cfg.Replica, cfg.Instance, cfg.Roster, cfg.JobSets, cfg.Clock, cfg.BeatEvery),
 		queries: make(chan query), done: make(chan struct{}), aborted: make(chan struct{}),
 		refresh: make(chan struct{}, 1),
 	}
@@ -90,7 +90,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // begin creates the engine, which gets all later updates.
-func (s *Scheduler) begin(base context.Context, rec *record.Recorder, live func() []Replica) *engine {
+func (s *Scheduler) begin(base context.Context, rec *recorder.Recorder, live func() []Replica) *engine {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	s.lineup.engine = newEngine(base, s, rec, live)

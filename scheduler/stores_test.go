@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/quorate/quorate/internal/store/single/onestoretest"
+	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -37,8 +37,8 @@ func newStores(t *testing.T) *cluster {
 		locks := new(locktest.Memory)
 		return &cluster{locks: locks, ledger: schedtest.NewLedger(locks), roster: new(schedtest.Roster), acts: new(schedtest.Acts), votes: 1}
 	case "onestore":
-		c := onestoretest.New(t)
-		return &cluster{locks: c.Claims, ledger: c.Ledger, roster: c.Roster, acts: c.Acts, early: onestoretest.Margin}
+		c := singletest.New(t)
+		return &cluster{locks: c.Claims, ledger: c.Ledger, roster: c.Roster, acts: c.Acts, early: singletest.Margin}
 	}
 	t.Fatalf("-store is %q: use memory or onestore", *store)
 	return nil

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/past"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -92,7 +92,7 @@ func (e *engine) add(added *served) {
 func (e *engine) plan(j *jobState) {
 	e.jobs.add(j)
 	now := e.clock.wall()
-	span := past.Span{Job: j.Job, Before: now, Begun: now}
+	span := catchup.Span{Job: j.Job, Before: now, Begun: now}
 	if !j.next.isZero() {
 		span.Before = j.next.at
 	}

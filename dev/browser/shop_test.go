@@ -7,7 +7,7 @@ import (
 	"time"
 
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	onestore "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -59,13 +59,13 @@ func (c *cluster) shelf() shelf {
 }
 
 // set opens the nodes as a replica does.
-func (c *cluster) set() *members.Set {
+func (c *cluster) set() *membership.Set {
 	c.t.Helper()
-	cfg := members.Config{Namespace: "shop", Timeout: time.Second, TTL: 5 * time.Second, Grace: 12 * time.Second}
+	cfg := membership.Config{Namespace: "shop", Timeout: time.Second, TTL: 5 * time.Second, Grace: 12 * time.Second}
 	for i, url := range redistest.URLs(c.nodes) {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: fmt.Sprintf("redis-%d", i+1), URL: url})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{Name: fmt.Sprintf("redis-%d", i+1), URL: url})
 	}
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		c.t.Fatal(err)
 	}

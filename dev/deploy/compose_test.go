@@ -11,7 +11,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // A replica ends this much later than scheduler.drain_timeout at the latest, with time to
@@ -117,7 +117,7 @@ func TestComposedSecretsAreClosed(t *testing.T) {
 			t.Errorf("%s: nobody can run secrets.sh: %v, %v", name, info, err)
 		}
 	}
-	if acl := read(t, filepath.Join(root, "deploy/compose/redis/secrets.sh")); !strings.Contains(acl, " "+members.ACLRules("quorate")+"\n") {
-		t.Errorf("secrets.sh does not have the rules %s", members.ACLRules("quorate"))
+	if acl := read(t, filepath.Join(root, "deploy/compose/redis/secrets.sh")); !strings.Contains(acl, " "+membership.ACLRules("quorate")+"\n") {
+		t.Errorf("secrets.sh does not have the rules %s", membership.ACLRules("quorate"))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/proxytest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -25,7 +25,7 @@ const (
 // A cluster is five redis-servers that never served before.
 type cluster struct {
 	servers []*redistest.Server
-	cfg     members.Config
+	cfg     membership.Config
 }
 
 // times are the node timeout, the length of a lease, and the restart grace.
@@ -35,9 +35,9 @@ func newCluster(t *testing.T, d times, opts ...redistest.Option) *cluster {
 	t.Helper()
 	c := &cluster{
 		servers: redistest.StartN(t, size, opts...),
-		cfg:     members.Config{Timeout: d.timeout, TTL: d.ttl, Grace: d.grace},
+		cfg:     membership.Config{Timeout: d.timeout, TTL: d.ttl, Grace: d.grace},
 	}
-	set, err := members.Open(c.config(redistest.URLs(c.servers)))
+	set, err := membership.Open(c.config(redistest.URLs(c.servers)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +49,10 @@ func newCluster(t *testing.T, d times, opts ...redistest.Option) *cluster {
 }
 
 // config names the nodes, by any route.
-func (c *cluster) config(urls []string) members.Config {
+func (c *cluster) config(urls []string) membership.Config {
 	cfg := c.cfg
 	for i, u := range urls {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: nodeName(i), URL: u})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{Name: nodeName(i), URL: u})
 	}
 	return cfg
 }
@@ -74,7 +74,7 @@ func (c *cluster) lines(t *testing.T) lines {
 // A replica has connections of its own, and looks after its nodes.
 type replica struct {
 	*redlock.Locker
-	set *members.Set
+	set *membership.Set
 
 	mu    sync.Mutex
 	downs map[string]int // how often a node stopped answering
@@ -99,7 +99,7 @@ func (c *cluster) replica(t *testing.T, way lines) *replica {
 		r.downs[node]++
 	}
 	var err error
-	if r.set, err = members.Open(cfg); err != nil {
+	if r.set, err = membership.Open(cfg); err != nil {
 		t.Fatal(err)
 	}
 	if r.Locker, err = redlock.New(r.set, redlock.Options{}); err != nil {

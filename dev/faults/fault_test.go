@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/proxytest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
@@ -113,7 +113,7 @@ func matrixFaults() []fault {
 				})
 			},
 			mend:  func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { password(t, s, "secret") },
-			opts:  []redistest.Option{redistest.ACL("quorate", "secret", members.ACLRules(members.DefaultNamespace))},
+			opts:  []redistest.Option{redistest.ACL("quorate", "secret", membership.ACLRules(membership.DefaultNamespace))},
 			three: allRefused,
 		},
 		{

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 )
@@ -23,7 +23,7 @@ const holderEnv = "QUORATE_FAULTS_HOLDER"
 
 // An order is a holder's instructions, in its environment.
 type order struct {
-	Nodes               []members.NodeConfig
+	Nodes               []membership.NodeConfig
 	Timeout, TTL, Grace time.Duration
 	Name                string
 	Tick                time.Time
@@ -63,7 +63,7 @@ func hold(text string, in *bufio.Reader, say func(word)) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return err
 	}
-	set, err := members.Open(members.Config{Nodes: o.Nodes, Timeout: o.Timeout, TTL: o.TTL, Grace: o.Grace})
+	set, err := membership.Open(membership.Config{Nodes: o.Nodes, Timeout: o.Timeout, TTL: o.TTL, Grace: o.Grace})
 	if err != nil {
 		return err
 	}

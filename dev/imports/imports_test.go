@@ -66,18 +66,18 @@ var rooms = [][]string{
 }
 
 var lowest = []string{
-	"internal/store/protocol", "internal/finishing", "scheduler/schedule", "scheduler/identity",
-	"internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/again",
+	"internal/store/protocol", "internal/finishtx", "scheduler/schedule", "scheduler/identity",
+	"internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/retry",
 }
 
 // upward are the imports that still point up, and why.
 var upward = []struct{ from, to, why string }{
-	{"locking/redlock", "internal/store/quorum/members", "a Locker for programs without a replica, so it is public; it is the way to the nodes"},
+	{"locking/redlock", "internal/store/quorum/membership", "a Locker for programs without a replica, so it is public; it is the way to the nodes"},
 	{"locking/redlock", "internal/store/quorum/records", "as above"},
 	{"locking/redlock", "internal/store/quorum/scripts", "as above"},
-	{"locking/redlock", "internal/store/quorum/wire", "as above"},
+	{"locking/redlock", "internal/store/quorum/client", "as above"},
 	{"scheduler/metrics", "internal/console/view", "it counts the rows that the console shows"},
-	{"scheduler/metrics", "internal/store/quorum/members", "it counts calls to the nodes"},
+	{"scheduler/metrics", "internal/store/quorum/membership", "it counts calls to the nodes"},
 	{"internal/store/quorum", "internal/console/view", "a cluster makes the rows of listings, until one type serves commands and API"},
 	{"internal/store/single", "internal/console/view", "as above"},
 	{"internal/store/storecopy", "internal/console/view", "it copies what a listing reads"},
@@ -148,11 +148,11 @@ var inner = map[string][]string{
 // this module: calls to nodes, identity of nodes, stored data, and the rules of claims as
 // scripts, which only redlock may import.
 var parts = map[string][]string{
-	"internal/store/quorum/wire":    nil,
-	"internal/store/quorum/members": {"locking", "internal/store/quorum/wire"},
-	"internal/store/quorum/records": {"locking", "internal/plainjson"},
-	"internal/store/quorum/scripts": {"internal/store/quorum/members", "internal/store/quorum/records"},
-	"internal/store/quorum/copying": {"locking", "internal/store/quorum/members", "internal/store/quorum/records", "internal/store/quorum/scripts"},
+	"internal/store/quorum/client":     nil,
+	"internal/store/quorum/membership": {"locking", "internal/store/quorum/client"},
+	"internal/store/quorum/records":    {"locking", "internal/plainjson"},
+	"internal/store/quorum/scripts":    {"internal/store/quorum/membership", "internal/store/quorum/records"},
+	"internal/store/quorum/transfer":   {"locking", "internal/store/quorum/membership", "internal/store/quorum/records", "internal/store/quorum/scripts"},
 }
 
 func driver(pkg string) bool {
@@ -241,7 +241,7 @@ var only = map[string][]string{
 	"github.com/knadh/koanf":          {"internal/config"},
 	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes", "internal/testkit/redistest"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
-	"github.com/redis/go-redis":       {"locking/redlock", "internal/store/quorum/members", "internal/store/quorum/wire", "internal/store/quorum/nodetest", "internal/testkit/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
+	"github.com/redis/go-redis":       {"locking/redlock", "internal/store/quorum/membership", "internal/store/quorum/client", "internal/store/quorum/nodetest", "internal/testkit/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces"},
@@ -257,7 +257,7 @@ func thirdParty(f importer, imported string) string {
 	}
 	pkg := f.pkg()
 	switch pkg {
-	case "locking", "internal/store/protocol", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/console/view":
+	case "locking", "internal/store/protocol", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/catchup", "scheduler/internal/presence", "scheduler/internal/recorder", "internal/console/view":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/acts/sqlacts":
 		return "these take what the user has: standard library only"
@@ -321,18 +321,18 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence/httpfence"},
 		{"locking/hold.go", module + "/locking/redlock"},
 		{"jobs/run.go", module + "/scheduler"},
-		{"jobs/run.go", module + "/internal/store/quorum/members"},
+		{"jobs/run.go", module + "/internal/store/quorum/membership"},
 		{"scheduler/engine.go", module + "/internal/store/quorum/ledger"},
 		{"scheduler/engine.go", module + "/scheduler/schedtest"},
 		{"internal/store/quorum/ledger/read.go", module + "/locking/redlock"},
 		{"internal/console/view/reader.go", module + "/internal/store/quorum/ledger"},
 		{"internal/console/view/reader.go", "github.com/redis/go-redis/v9"},
 		{"jobs/execjob/exec.go", module + "/jobs/httpjob"},
-		{"internal/store/quorum/members/node.go", module + "/locking/redlock"},
-		{"internal/store/quorum/wire/lane.go", module + "/internal/store/quorum/members"},
-		{"internal/store/quorum/wire/lane.go", module + "/locking"},
-		{"internal/store/quorum/records/records.go", module + "/internal/store/quorum/wire"},
-		{"internal/store/quorum/members/node.go", module + "/internal/store/quorum/scripts"},
+		{"internal/store/quorum/membership/node.go", module + "/locking/redlock"},
+		{"internal/store/quorum/client/lane.go", module + "/internal/store/quorum/membership"},
+		{"internal/store/quorum/client/lane.go", module + "/locking"},
+		{"internal/store/quorum/records/records.go", module + "/internal/store/quorum/client"},
+		{"internal/store/quorum/membership/node.go", module + "/internal/store/quorum/scripts"},
 		{"internal/store/quorum/scripts/keys.go", module + "/locking/redlock"},
 		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/scripts"},
 		{"internal/store/protocol/claim.go", module + "/locking"},
@@ -356,10 +356,10 @@ func TestRuleSeesViolations(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ file, imported string }{
-		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/members"},
-		{"internal/store/quorum/members/node.go", module + "/internal/store/quorum/wire"},
+		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/membership"},
+		{"internal/store/quorum/membership/node.go", module + "/internal/store/quorum/client"},
 		{"internal/store/quorum/records/records.go", module + "/locking"},
-		{"internal/store/quorum/scripts/keys.go", module + "/internal/store/quorum/members"},
+		{"internal/store/quorum/scripts/keys.go", module + "/internal/store/quorum/membership"},
 		{"locking/redlock/try.go", module + "/internal/store/quorum/scripts"},
 		{"replica/build.go", module + "/internal/store/quorum/ledger"},
 		{"internal/console/server.go", module + "/internal/console/pages"},

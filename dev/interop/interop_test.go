@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
@@ -140,13 +140,13 @@ func theyHoldTwo(t *testing.T, ours locking.Locker, theirs foreign, req locking.
 }
 
 // open returns our client of nodes that are new.
-func open(t *testing.T, servers []*redistest.Server) (*members.Set, *redlock.Locker) {
+func open(t *testing.T, servers []*redistest.Server) (*membership.Set, *redlock.Locker) {
 	t.Helper()
-	cfg := members.Config{Namespace: "interop", Timeout: 5 * time.Second, TTL: ttl, Grace: ttl + time.Second}
+	cfg := membership.Config{Namespace: "interop", Timeout: 5 * time.Second, TTL: ttl, Grace: ttl + time.Second}
 	for _, url := range redistest.URLs(servers) {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: url})
 	}
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

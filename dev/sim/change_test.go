@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // A move is a change of the list of nodes, of which there are six.
 type move struct {
 	from, to []int
-	// changed: an operator runs members.Change. Otherwise clients just come back
+	// changed: an operator runs membership.Change. Otherwise clients just come back
 	// with the other list.
 	changed bool
 }
@@ -103,7 +103,7 @@ func mover(ctx context.Context, w *sim.World, p params, m move, name string, clo
 func operate(ctx context.Context, w *sim.World, m move, when time.Duration) {
 	time.Sleep(when)
 	p := w.NewProcess("operator", sim.NewClock(time.Now(), 0, 0))
-	change := members.Change{From: nodesOf(p, ttl, m.from), To: nodesOf(p, ttl, m.to)}
+	change := membership.Change{From: nodesOf(p, ttl, m.from), To: nodesOf(p, ttl, m.to)}
 	for ctx.Err() == nil && change.Run(ctx) != nil {
 		time.Sleep(500 * time.Millisecond)
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single"
 	storeclaims "github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/locking"
@@ -33,7 +33,7 @@ type random func(locking.Request) string
 
 // toNodes connects a process to the nodes with the given numbers.
 func toNodes(p *sim.Process, leases time.Duration, list []int, value random) (connection, error) {
-	set, err := members.Open(nodesOf(p, leases, list))
+	set, err := membership.Open(nodesOf(p, leases, list))
 	if err != nil {
 		return connection{}, err
 	}
@@ -51,10 +51,10 @@ func toNodes(p *sim.Process, leases time.Duration, list []int, value random) (co
 }
 
 // nodesOf is what a process needs to know of the nodes.
-func nodesOf(p *sim.Process, leases time.Duration, list []int) members.Config {
-	cfg := members.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
+func nodesOf(p *sim.Process, leases time.Duration, list []int) membership.Config {
+	cfg := membership.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
 	for _, i := range list {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
 	}
 	return cfg
 }
@@ -68,7 +68,7 @@ func toStore(p *sim.Process, leases time.Duration, value random) (connection, er
 	return connection{
 		locker: c.Claims, ledger: c.Ledger, roster: c.Roster, declareNew: c.DeclareNew, join: c.NoteLife, close: c.Close,
 		watch: func(ctx context.Context) {
-			for again.After(ctx, grace/2) {
+			for retry.After(ctx, grace/2) {
 				_ = c.NoteLife(ctx)
 			}
 		},

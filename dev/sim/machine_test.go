@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/quorate/quorate/dev/sim"
+	nodes "github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
 )
 
 // A machine is the plain Go model of a node's state.
@@ -46,7 +46,7 @@ func (m *machine) Restart(life string, memory sim.Memory) {
 // A transport carries the scripts of one process.
 type transport struct{ process *sim.Process }
 
-func (t transport) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
+func (t transport) Eval(ctx context.Context, node string, script *nodes.Script, keys []string, args []any) (any, error) {
 	texts := make([]string, len(args))
 	for i, a := range args {
 		texts[i] = text(a)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -18,10 +18,10 @@ import (
 type Cluster struct {
 	Namespace string
 	TTL       time.Duration
-	Section   string         // of the store that keeps everything; only that one is filled in
-	Redis     members.Config // the nodes, with references resolved; its Fresh reads it anew
-	Postgres  PostgresConfig // with references in the URL: Expand resolves them
-	Etcd      EtcdConfig     // with references: see Login
+	Section   string            // of the store that keeps everything; only that one is filled in
+	Redis     membership.Config // the nodes, with references resolved; its Fresh reads it anew
+	Postgres  PostgresConfig    // with references in the URL: Expand resolves them
+	Etcd      EtcdConfig        // with references: see Login
 	ZooKeeper ZooKeeperConfig
 	// Timeout bounds a call to one store, and Grace is for how long nothing is granted in
 	// another life of it.
@@ -30,7 +30,7 @@ type Cluster struct {
 
 // OneStore reports whether everything is kept in one store, and not on a list of nodes.
 func (c Cluster) OneStore() bool {
-	return c.Section != SectionRedis || len(c.Redis.Nodes) == 1 && c.Redis.Nodes[0].Name == members.SingleName
+	return c.Section != SectionRedis || len(c.Redis.Nodes) == 1 && c.Redis.Nodes[0].Name == membership.SingleName
 }
 
 func (c *Config) cluster(ps *problems) Cluster {
@@ -45,7 +45,7 @@ func (c *Config) cluster(ps *problems) Cluster {
 		out.login(ps)
 	default:
 		out.Redis = nodes(c, ps)
-		out.Redis.Fresh = func() (members.Config, error) {
+		out.Redis.Fresh = func() (membership.Config, error) {
 			ps := &problems{}
 			fresh := nodes(c, ps)
 			return fresh, ps.err()
@@ -81,9 +81,9 @@ func (c Cluster) login(ps *problems) Login {
 	return l
 }
 
-func nodes(c *Config, ps *problems) members.Config {
+func nodes(c *Config, ps *problems) membership.Config {
 	r := path{"redis"}
-	cfg := members.Config{
+	cfg := membership.Config{
 		Namespace: c.Namespace,
 		Username:  ps.resolve(r.with("username"), c.Redis.Username),
 		Password:  ps.resolve(r.with("password"), c.Redis.Password),
@@ -99,7 +99,7 @@ func nodes(c *Config, ps *problems) members.Config {
 	}
 	for i, n := range c.Redis.Nodes {
 		url := ps.resolve(r.with("nodes", strconv.Itoa(i)), n.URL)
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: n.Name, URL: url})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{Name: n.Name, URL: url})
 	}
 	for _, one := range c.Redis.single() {
 		one.node.URL = ps.resolve(one.at, one.node.URL)

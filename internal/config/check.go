@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
@@ -61,7 +61,7 @@ func CheckService(name string) error {
 
 // checkCluster checks what decides which cluster this is.
 func (c *Config) checkCluster(ps *problems) {
-	if err := members.CheckNamespace(c.Namespace); err != nil {
+	if err := membership.CheckNamespace(c.Namespace); err != nil {
 		ps.at(path{"namespace"}, "%v", err)
 	}
 	if err := CheckService(c.Service); c.Service != "" && err != nil {

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // listed is where the nodes checked so far are.
@@ -52,7 +52,7 @@ func (l listed) checkEntry(ps *problems, p path, entry NodeEntry) {
 		}
 		url = expanded
 	}
-	addr, problem := nodeAddr(members.NodeConfig{Name: entry.Name, URL: url})
+	addr, problem := nodeAddr(membership.NodeConfig{Name: entry.Name, URL: url})
 	if problem != "" {
 		ps.at(p, "%s", problem)
 		return
@@ -71,14 +71,14 @@ func (l listed) checkEntry(ps *problems, p path, entry NodeEntry) {
 }
 
 // nodeAddr returns the host:port of a node, or what is wrong with it in the
-// words of package members, which is asked about each node alone so that the
+// words of package membership, which is asked about each node alone so that the
 // answer can be given the node's place.
-func nodeAddr(n members.NodeConfig) (addr, problem string) {
-	one := members.Config{Nodes: []members.NodeConfig{n}}.WithDefaults()
+func nodeAddr(n membership.NodeConfig) (addr, problem string) {
+	one := membership.Config{Nodes: []membership.NodeConfig{n}}.WithDefaults()
 	if err := one.Validate(); err != nil {
 		return "", strings.TrimPrefix(err.Error(), "node 1: ")
 	}
 	n.Name = ""
-	unnamed := members.Config{Nodes: []members.NodeConfig{n}}.WithDefaults()
+	unnamed := membership.Config{Nodes: []membership.NodeConfig{n}}.WithDefaults()
 	return unnamed.Nodes[0].Name, ""
 }

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // A singleRedis is one Redis that keeps everything, and where it is written.
 type singleRedis struct {
 	at   path
-	node members.NodeConfig
+	node membership.NodeConfig
 }
 
 // isSingle reports whether one Redis keeps everything, and no list of nodes.
@@ -20,18 +20,18 @@ func (r RedisConfig) isSingle() bool { return len(r.single()) > 0 }
 // the configuration is wrong.
 func (r RedisConfig) single() []singleRedis {
 	var all []singleRedis
-	add := func(key string, node members.NodeConfig) {
-		node.Name = members.SingleName
+	add := func(key string, node membership.NodeConfig) {
+		node.Name = membership.SingleName
 		all = append(all, singleRedis{path{"redis", key}, node})
 	}
 	if r.URL != "" {
-		add("url", members.NodeConfig{URL: r.URL})
+		add("url", membership.NodeConfig{URL: r.URL})
 	}
 	if r.Sentinel.Master != "" || r.Sentinel.Addresses != nil {
-		add("sentinel", members.NodeConfig{Master: r.Sentinel.Master, Seeds: slices.Clone(r.Sentinel.Addresses)})
+		add("sentinel", membership.NodeConfig{Master: r.Sentinel.Master, Seeds: slices.Clone(r.Sentinel.Addresses)})
 	}
 	if r.Cluster.Addresses != nil {
-		add("cluster", members.NodeConfig{Seeds: slices.Clone(r.Cluster.Addresses)})
+		add("cluster", membership.NodeConfig{Seeds: slices.Clone(r.Cluster.Addresses)})
 	}
 	return all
 }

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
 )
 
 // An echoer accepts everything at once, to measure a claim's cost in this process.
 type echoer struct{}
 
-func (echoer) Eval(_ context.Context, _ string, script *wire.Script, _ []string, args []any) (any, error) {
+func (echoer) Eval(_ context.Context, _ string, script *client.Script, _ []string, args []any) (any, error) {
 	if script.Name() == scripts.Commit.Name() {
 		return []any{"OK", "1800000000000", "0", "1", "1"}, nil
 	}
@@ -25,9 +25,9 @@ func (echoer) Info(context.Context, string) (string, error) { return "", nil }
 // A claim in one round and its finish, at five nodes, make a bounded number of
 // objects in the driver and the rounds.
 func TestAllocationsOfAClaim(t *testing.T) {
-	c := &cluster{cfg: members.Config{TTL: 30 * time.Second, Grace: 31 * time.Second, Transport: echoer{}}}
+	c := &cluster{cfg: membership.Config{TTL: 30 * time.Second, Grace: 31 * time.Second, Transport: echoer{}}}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		c.cfg.Nodes = append(c.cfg.Nodes, members.NodeConfig{URL: "redis://" + name + ":6379"})
+		c.cfg.Nodes = append(c.cfg.Nodes, membership.NodeConfig{URL: "redis://" + name + ":6379"})
 	}
 	l, err := New(c.open(t), Options{})
 	if err != nil {

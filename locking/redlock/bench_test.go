@@ -11,7 +11,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -24,7 +24,7 @@ const inParallel = 256
 // operation hardly depends on the machine's other load.
 func BenchmarkClaim(b *testing.B) {
 	servers := redistest.StartN(b, 5)
-	patient := func(cfg *members.Config) { cfg.Timeout = 5 * time.Second } // a crowded machine
+	patient := func(cfg *membership.Config) { cfg.Timeout = 5 * time.Second } // a crowded machine
 	c := newCluster(b, redistest.URLs(servers), patient)
 	l, plain := c.locker(b), plainRedsync(b, servers)
 	var n atomic.Int64

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -95,8 +95,8 @@ func TestChangeWithoutSeals(t *testing.T) {
 				w.contend(t)
 				time.Sleep(2 * changeEvery)
 				deaf := w.from.Nodes[:len(c.from)/2+1]
-				err := w.change(t, lossyWires{w.wires, func(node string, script *wire.Script) bool {
-					return script.Name() == "seal" && slices.ContainsFunc(deaf, func(n members.NodeConfig) bool { return n.URL == "redis://"+node })
+				err := w.change(t, lossyWires{w.wires, func(node string, script *client.Script) bool {
+					return script.Name() == "seal" && slices.ContainsFunc(deaf, func(n membership.NodeConfig) bool { return n.URL == "redis://"+node })
 				}})
 				if !errors.Is(err, locking.ErrNoQuorum) {
 					t.Errorf("without seals: %v", err)
@@ -129,7 +129,7 @@ func TestChangesAtOnce(t *testing.T) {
 				var both sync.WaitGroup
 				both.Go(func() { mine = w.change(t, w.wires) })
 				both.Go(func() {
-					others = (members.Change{From: w.from, To: rival}).Run(t.Context())
+					others = (membership.Change{From: w.from, To: rival}).Run(t.Context())
 				})
 				both.Wait()
 				if mine == nil && others == nil {
@@ -140,7 +140,7 @@ func TestChangesAtOnce(t *testing.T) {
 					return
 				}
 				// The rival has won, or neither has: then it can be finished.
-				if err := (members.Change{From: w.from, To: rival}).Run(t.Context()); err != nil {
+				if err := (membership.Change{From: w.from, To: rival}).Run(t.Context()); err != nil {
 					t.Errorf("the other change: %v, and then %v", others, err)
 				}
 				if err := w.change(t, w.wires); err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -35,7 +35,7 @@ func (w *wires) close() {
 	}
 }
 
-func (w *wires) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
+func (w *wires) Eval(ctx context.Context, node string, script *client.Script, keys []string, args []any) (any, error) {
 	return redis.NewScript(script.Source()).Run(ctx, w.clients[node], keys, args...).Result()
 }
 
@@ -73,7 +73,7 @@ func (c *cutWires) left() int {
 	return c.rest
 }
 
-func (c *cutWires) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
+func (c *cutWires) Eval(ctx context.Context, node string, script *client.Script, keys []string, args []any) (any, error) {
 	ok, last := c.pass()
 	if !ok {
 		return nil, errCutOff
@@ -95,10 +95,10 @@ func (c *cutWires) Info(ctx context.Context, node string) (string, error) {
 // lossyWires is a network that loses requests.
 type lossyWires struct {
 	*wires
-	loses func(node string, script *wire.Script) bool
+	loses func(node string, script *client.Script) bool
 }
 
-func (w lossyWires) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
+func (w lossyWires) Eval(ctx context.Context, node string, script *client.Script, keys []string, args []any) (any, error) {
 	if w.loses(node, script) {
 		return nil, errCutOff
 	}

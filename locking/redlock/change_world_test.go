@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -18,7 +18,7 @@ import (
 // and one replica of each list that claims all it can.
 type changeWorld struct {
 	minis    *redistest.Minis
-	from, to members.Config
+	from, to membership.Config
 	shared   []int // nodes in both lists
 	wires    *wires
 
@@ -62,17 +62,17 @@ func newChangeWorld(t *testing.T, from, to []int) *changeWorld {
 }
 
 // list is the configuration with the nodes of these numbers.
-func (w *changeWorld) list(numbers []int) members.Config {
-	cfg := members.Config{Timeout: 200 * time.Millisecond, TTL: 5 * time.Second, Grace: 6 * time.Second, Embedded: true, Transport: w.wires}
+func (w *changeWorld) list(numbers []int) membership.Config {
+	cfg := membership.Config{Timeout: 200 * time.Millisecond, TTL: 5 * time.Second, Grace: 6 * time.Second, Embedded: true, Transport: w.wires}
 	for _, i := range numbers {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: w.minis.URLs()[i]})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: w.minis.URLs()[i]})
 	}
 	return cfg
 }
 
-func (w *changeWorld) open(t *testing.T, cfg members.Config) *members.Set {
+func (w *changeWorld) open(t *testing.T, cfg membership.Config) *membership.Set {
 	t.Helper()
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func (w *changeWorld) halt() {
 
 // claimAll is a replica with its supervisor: it joins as soon as possible, and tries each
 // of the last ticks until it gets it.
-func (w *changeWorld) claimAll(ctx context.Context, t *testing.T, list string, cfg members.Config) {
+func (w *changeWorld) claimAll(ctx context.Context, t *testing.T, list string, cfg membership.Config) {
 	set := w.open(t, cfg)
 	defer set.Close()
 	l, err := New(set, Options{})
@@ -191,9 +191,9 @@ func (w *changeWorld) finish(t *testing.T) {
 }
 
 // change changes the list over the given network.
-func (w *changeWorld) change(t *testing.T, net wire.Transport) error {
+func (w *changeWorld) change(t *testing.T, net client.Transport) error {
 	t.Helper()
-	c := members.Change{From: w.from, To: w.to}
+	c := membership.Change{From: w.from, To: w.to}
 	c.From.Transport, c.To.Transport = net, net
 	return c.Run(t.Context())
 }
@@ -241,7 +241,7 @@ func (w *changeWorld) testLastTick(t *testing.T, setClocks func()) {
 	w.check(t)
 }
 
-func (w *changeWorld) openFor(t *testing.T, cfg members.Config) *members.Set {
+func (w *changeWorld) openFor(t *testing.T, cfg membership.Config) *membership.Set {
 	t.Helper()
 	set := w.open(t, cfg)
 	t.Cleanup(func() { _ = set.Close() })

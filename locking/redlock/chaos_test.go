@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -45,7 +45,7 @@ func testPromises(t *testing.T, n int, seed uint64, operators bool) {
 	t.Cleanup(func() { time.Sleep(latest) }) // the last messages arrive
 	minis := redistest.MiniN(t, n)
 	w := &weather{rand: rand.New(rand.NewPCG(seed, 1))}
-	c := newCluster(t, minis.URLs(), func(cfg *members.Config) {
+	c := newCluster(t, minis.URLs(), func(cfg *membership.Config) {
 		cfg.Dial, cfg.Embedded = w.dial(minis.Dial), true
 		cfg.Timeout, cfg.TTL, cfg.Grace = 100*time.Millisecond, 2*time.Second, 3*time.Second
 	})
@@ -161,7 +161,7 @@ func (b *book) begin(r *run) {
 }
 
 // operate acts as an operator, at random moments.
-func (b *book) operate(w *weather, set *members.Set) {
+func (b *book) operate(w *weather, set *membership.Set) {
 	for range 4 {
 		time.Sleep(w.upTo(time.Second))
 		if w.chance(30) {

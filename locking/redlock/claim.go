@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
@@ -121,7 +121,7 @@ func tokenAt(at time.Time) uint64 {
 }
 
 // query returns a query of the rule, with arguments after the common ones.
-func (t *try) query(script *members.Script, update func(p *nodeState, v vote), own ...any) query {
+func (t *try) query(script *membership.Script, update func(p *nodeState, v vote), own ...any) query {
 	return query{script: script, args: append(slices.Clip(t.common), own...), update: update}
 }
 

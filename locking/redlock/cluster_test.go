@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -23,15 +23,15 @@ func TestMain(m *testing.M) {
 
 // A cluster is nodes that never served before, and replicas of them.
 type cluster struct {
-	cfg members.Config
+	cfg membership.Config
 }
 
 // newCluster declares the nodes at the URLs as new.
-func newCluster(tb testing.TB, urls []string, mend func(*members.Config)) *cluster {
+func newCluster(tb testing.TB, urls []string, mend func(*membership.Config)) *cluster {
 	tb.Helper()
-	c := &cluster{cfg: members.Config{Timeout: 300 * time.Millisecond, TTL: 30 * time.Second, Grace: 31 * time.Second}}
+	c := &cluster{cfg: membership.Config{Timeout: 300 * time.Millisecond, TTL: 30 * time.Second, Grace: 31 * time.Second}}
 	for _, u := range urls {
-		c.cfg.Nodes = append(c.cfg.Nodes, members.NodeConfig{URL: u})
+		c.cfg.Nodes = append(c.cfg.Nodes, membership.NodeConfig{URL: u})
 	}
 	if mend != nil {
 		mend(&c.cfg)
@@ -46,15 +46,15 @@ func newCluster(tb testing.TB, urls []string, mend func(*members.Config)) *clust
 
 func newMiniCluster(tb testing.TB, minis *redistest.Minis) *cluster {
 	tb.Helper()
-	return newCluster(tb, minis.URLs(), func(cfg *members.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+	return newCluster(tb, minis.URLs(), func(cfg *membership.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
 }
 
 // open connects a replica, as long as the test.
-func (c *cluster) open(tb testing.TB) *members.Set {
+func (c *cluster) open(tb testing.TB) *membership.Set {
 	tb.Helper()
 	cfg := c.cfg
 	cfg.Nodes = slices.Clone(cfg.Nodes)
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -117,6 +117,6 @@ func mustRelease(tb testing.TB, lease locking.Lease) {
 
 // inNamespace gives a cluster its own namespace on shared servers, one that the ACL user
 // may use.
-func inNamespace(n int) func(*members.Config) {
-	return func(cfg *members.Config) { cfg.Namespace = fmt.Sprintf("quorate:%d", n) }
+func inNamespace(n int) func(*membership.Config) {
+	return func(cfg *membership.Config) { cfg.Namespace = fmt.Sprintf("quorate:%d", n) }
 }

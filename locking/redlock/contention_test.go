@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -56,7 +56,7 @@ func compete(t *testing.T, l *Locker, req locking.Request) locking.Lease {
 		case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed), errors.Is(err, locking.ErrSuperseded):
 			return nil
 		case errors.Is(err, locking.ErrSplit), errors.Is(err, locking.ErrTaken), errors.Is(err, locking.ErrNoQuorum):
-			if !again.After(t.Context(), rand.N(50*time.Millisecond)) {
+			if !retry.After(t.Context(), rand.N(50*time.Millisecond)) {
 				return nil
 			}
 		default:

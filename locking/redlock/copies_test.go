@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -17,7 +17,7 @@ func newCopied(t *testing.T, copies int) (c *cluster, master, replica *redistest
 	t.Helper()
 	master = redistest.Start(t)
 	replica = redistest.StartReplicas(t, master, 1)[0]
-	return newCluster(t, []string{master.URL()}, func(cfg *members.Config) { cfg.Copies = copies }), master, replica
+	return newCluster(t, []string{master.URL()}, func(cfg *membership.Config) { cfg.Copies = copies }), master, replica
 }
 
 // A master whose replica does not have a claim does not grant it: the replica may take its
@@ -126,7 +126,7 @@ func dirty(t *testing.T, s *redistest.Server) string {
 func TestOneStoreIsNoNode(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	c := newCluster(t, []string{server.URL()}, func(cfg *members.Config) { cfg.Nodes[0].Name = members.SingleName })
+	c := newCluster(t, []string{server.URL()}, func(cfg *membership.Config) { cfg.Nodes[0].Name = membership.SingleName })
 	l := c.locker(t)
 	lease := mustAcquire(t, l, c.request(past(1)))
 	server.Kill()

@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/store/quorum/members"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -27,7 +27,7 @@ type countingWires struct {
 	calls map[string]int
 }
 
-func (w *countingWires) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
+func (w *countingWires) Eval(ctx context.Context, node string, script *client.Script, keys []string, args []any) (any, error) {
 	w.mu.Lock()
 	w.calls[script.Name()]++
 	w.mu.Unlock()
@@ -61,7 +61,7 @@ func countedNodes(t *testing.T, size int) (*cluster, *countingWires, *redistest.
 	for _, url := range minis.URLs() {
 		w.add(url, minis)
 	}
-	c := newCluster(t, minis.URLs(), func(cfg *members.Config) { cfg.Transport, cfg.Embedded = w, true })
+	c := newCluster(t, minis.URLs(), func(cfg *membership.Config) { cfg.Transport, cfg.Embedded = w, true })
 	w.since()
 	return c, w, minis
 }
@@ -174,7 +174,7 @@ func competeDirectly(t *testing.T, l *Locker, req locking.Request, times int) lo
 			}
 			return lease
 		}
-		if !again.After(t.Context(), rand.N(10*time.Millisecond)) {
+		if !retry.After(t.Context(), rand.N(10*time.Millisecond)) {
 			return nil
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -22,7 +22,7 @@ import (
 // Evict returns locking.ErrReason, locking.ErrNotHeld, locking.ErrSeveral, or an error that matches
 // locking.ErrNoQuorum when fewer than a quorum answer. It may then be partly done;
 // repeating it is harmless.
-func Evict(ctx context.Context, set *members.Set, name string, token locking.Token, reason string) (locking.Holding, error) {
+func Evict(ctx context.Context, set *membership.Set, name string, token locking.Token, reason string) (locking.Holding, error) {
 	reason, err := locking.CleanReason(name, reason)
 	if err != nil {
 		return locking.Holding{}, err
@@ -58,7 +58,7 @@ func choose(name string, token locking.Token, held []holding) (holding, error) {
 }
 
 // lock is the key of the holding's lock.
-func (h holding) lock(set *members.Set) string {
+func (h holding) lock(set *membership.Set) string {
 	if !h.Beside {
 		return set.JobKey(h.Name, "lock")
 	}
@@ -89,7 +89,7 @@ func notHeld(name string, held []holding) error {
 // ended. It matches locking.ErrNoQuorum when fewer than a quorum have forgotten the
 // name. Repeating it is harmless. A node that was not reached may keep its data: no
 // node relies on what others have forgotten.
-func Forget(ctx context.Context, set *members.Set, name string) error {
+func Forget(ctx context.Context, set *membership.Set, name string) error {
 	held, err := holdersOf(ctx, set, name)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func Forget(ctx context.Context, set *members.Set, name string) error {
 }
 
 // forgotten evaluates the answers of at least a quorum.
-func forgotten(name string, quorum int, replies []members.Reply) error {
+func forgotten(name string, quorum int, replies []membership.Reply) error {
 	n := map[string]int{}
 	for _, r := range replies {
 		n[r.Code]++

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -129,7 +129,7 @@ func TestEvictWithoutSome(t *testing.T) {
 }
 
 // mustEvict tries until a quorum has answered. The first answer names the holder.
-func mustEvict(t *testing.T, set *members.Set) (who locking.Holding) {
+func mustEvict(t *testing.T, set *membership.Set) (who locking.Holding) {
 	t.Helper()
 	eventually(t, "the lock is released", func() bool {
 		h, err := Evict(t.Context(), set, "job", 0, "it hangs")

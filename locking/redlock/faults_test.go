@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/proxytest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -37,7 +37,7 @@ func newFive(t *testing.T) *five {
 		f.proxies = append(f.proxies, p)
 		urls = append(urls, s.URLVia(p.Addr()))
 	}
-	f.cluster = newCluster(t, urls, func(cfg *members.Config) {
+	f.cluster = newCluster(t, urls, func(cfg *membership.Config) {
 		cfg.Observer.Down = func(node string, _ error) { f.noticed(node) }
 	})
 	return f
@@ -102,7 +102,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if ok() {
 			return
 		}
-		again.After(t.Context(), 20*time.Millisecond)
+		retry.After(t.Context(), 20*time.Millisecond)
 	}
 	t.Fatalf("never came true: %s", what)
 }

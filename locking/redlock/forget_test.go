@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -40,7 +40,7 @@ func TestForget(t *testing.T) {
 
 // forget forgets the job. A release returns before every node knows it, and a node with the
 // lock refuses to forget.
-func (f *five) forget(t *testing.T, set *members.Set) {
+func (f *five) forget(t *testing.T, set *membership.Set) {
 	t.Helper()
 	eventually(t, "the job is forgotten", func() bool {
 		err := Forget(t.Context(), set, "job")
@@ -52,7 +52,7 @@ func (f *five) forget(t *testing.T, set *members.Set) {
 }
 
 // cannotForget wants the job not to be forgotten, for the given reason.
-func cannotForget(t *testing.T, set *members.Set, want error) {
+func cannotForget(t *testing.T, set *membership.Set, want error) {
 	t.Helper()
 	eventually(t, "a quorum refuses to forget", func() bool {
 		err := Forget(t.Context(), set, "job")

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -40,8 +40,8 @@ const (
 // were neither finished nor given back. It covers jobs and plain locks, sorted by name.
 // It only reads, and ignores keys of other kinds. When fewer than a quorum answer, the
 // error matches locking.ErrNoQuorum and quotes the other nodes.
-func Holders(ctx context.Context, set *members.Set) ([]locking.Holding, error) {
-	held, err := survey(ctx, set, "listing the locks", func(n *members.Node) ([]string, error) { return names(ctx, set, n) })
+func Holders(ctx context.Context, set *membership.Set) ([]locking.Holding, error) {
+	held, err := survey(ctx, set, "listing the locks", func(n *membership.Node) ([]string, error) { return names(ctx, set, n) })
 	var list []locking.Holding
 	for _, h := range held {
 		list = append(list, h.Holding)
@@ -50,13 +50,13 @@ func Holders(ctx context.Context, set *members.Set) ([]locking.Holding, error) {
 }
 
 // holdersOf lists the holdings of one name, the one on most nodes first.
-func holdersOf(ctx context.Context, set *members.Set, name string) ([]holding, error) {
-	return survey(ctx, set, "asking who holds "+name, func(*members.Node) ([]string, error) { return []string{name}, nil })
+func holdersOf(ctx context.Context, set *membership.Set, name string) ([]holding, error) {
+	return survey(ctx, set, "asking who holds "+name, func(*membership.Node) ([]string, error) { return []string{name}, nil })
 }
 
 // survey asks each node for its holdings of the names that names returns for it. Doing
 // describes the operation for errors.
-func survey(ctx context.Context, set *members.Set, doing string, names func(*members.Node) ([]string, error)) ([]holding, error) {
+func survey(ctx context.Context, set *membership.Set, doing string, names func(*membership.Node) ([]string, error)) ([]holding, error) {
 	found, err := sightingsOf(ctx, set, doing, names)
 	if err != nil {
 		return nil, err
@@ -65,10 +65,10 @@ func survey(ctx context.Context, set *members.Set, doing string, names func(*mem
 }
 
 // sightingsOf returns what each node stores of the names that names returns for it.
-func sightingsOf(ctx context.Context, set *members.Set, doing string, names func(*members.Node) ([]string, error)) ([]map[string]sighting, error) {
+func sightingsOf(ctx context.Context, set *membership.Set, doing string, names func(*membership.Node) ([]string, error)) ([]map[string]sighting, error) {
 	all := set.Nodes()
 	found := make([]map[string]sighting, len(all))
-	replies := make([]members.Reply, len(all))
+	replies := make([]membership.Reply, len(all))
 	var wg sync.WaitGroup
 	for i, n := range all {
 		wg.Go(func() {
@@ -76,7 +76,7 @@ func sightingsOf(ctx context.Context, set *members.Set, doing string, names func
 			if err == nil {
 				found[i], err = sightings(ctx, set, n, list)
 			}
-			replies[i] = members.Reply{Node: n.Name(), Err: err}
+			replies[i] = membership.Reply{Node: n.Name(), Err: err}
 		})
 	}
 	wg.Wait()
@@ -85,7 +85,7 @@ func sightingsOf(ctx context.Context, set *members.Set, doing string, names func
 }
 
 // sightings asks a node for its holdings of the names.
-func sightings(ctx context.Context, set *members.Set, n *members.Node, names []string) (map[string]sighting, error) {
+func sightings(ctx context.Context, set *membership.Set, n *membership.Node, names []string) (map[string]sighting, error) {
 	held := map[string]sighting{}
 	for some := range slices.Chunk(names, readNames) {
 		reply := n.Call(ctx, scripts.Holding, scripts.HoldingKeys(set, some...))
@@ -100,7 +100,7 @@ func sightings(ctx context.Context, set *members.Set, n *members.Node, names []s
 }
 
 // names returns the names for which the node stores a lock or a claim.
-func names(ctx context.Context, set *members.Set, n *members.Node) ([]string, error) {
+func names(ctx context.Context, set *membership.Set, n *membership.Node) ([]string, error) {
 	seen := map[string]bool{}
 	for cursor := "0"; ; {
 		r := n.Call(ctx, scripts.Names, nil, cursor, set.Key("job", ""), scanKeys)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -120,7 +120,7 @@ func TestMayHold(t *testing.T) {
 // nodes with other data.
 func TestHolders(t *testing.T) {
 	t.Parallel()
-	servers := redistest.StartN(t, 5, redistest.ACL("quorate", "secret", members.ACLRules("quorate")))
+	servers := redistest.StartN(t, 5, redistest.ACL("quorate", "secret", membership.ACLRules("quorate")))
 	c := newCluster(t, redistest.URLs(servers), nil)
 	l, set := c.locker(t), c.open(t)
 	if got := mustHolders(t, set); len(got) > 0 {
@@ -179,7 +179,7 @@ func TestHolders(t *testing.T) {
 }
 
 // mustHolders asks until a quorum has answered, which a busy machine may delay.
-func mustHolders(t *testing.T, set *members.Set) (got []locking.Holding) {
+func mustHolders(t *testing.T, set *membership.Set) (got []locking.Holding) {
 	t.Helper()
 	eventually(t, "a quorum says who holds what", func() bool {
 		var err error

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -14,7 +14,7 @@ import (
 // and stream. Done means that no replica may run the tick again. When fewer than a quorum
 // answer, the error matches locking.ErrNoQuorum.
 func (l *Locker) Latest(ctx context.Context) ([]locking.Holding, error) {
-	found, err := sightingsOf(ctx, l.set, "listing the claims", func(n *members.Node) ([]string, error) { return names(ctx, l.set, n) })
+	found, err := sightingsOf(ctx, l.set, "listing the claims", func(n *membership.Node) ([]string, error) { return names(ctx, l.set, n) })
 	if err != nil {
 		return nil, err
 	}

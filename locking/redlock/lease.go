@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -132,7 +132,7 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	}
 	t := s.t
 	query := t.finishQuery(note, handover)
-	for wait := t.l.set.Timeout() / 4; ; wait = min(2*wait, again.LongestPause) {
+	for wait := t.l.set.Timeout() / 4; ; wait = min(2*wait, retry.LongestPause) {
 		r := t.round(ctx, ending, query)
 		t.eval.Store(r)
 		votes, _ := r.start().result()
@@ -150,8 +150,8 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		case s.isOver():
 			return s.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, t.silence(votes)), votes)
 		}
-		if !again.After(ctx, again.Before(s.Deadline(), wait)) {
-			return again.Ended(ctx, s.failed("releasing", t.silence(votes), votes))
+		if !retry.After(ctx, retry.Before(s.Deadline(), wait)) {
+			return retry.Ended(ctx, s.failed("releasing", t.silence(votes), votes))
 		}
 	}
 }

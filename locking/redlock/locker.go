@@ -8,19 +8,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
 // A Locker grants leases by quorum. It may be used by many goroutines.
 type Locker struct {
-	set *members.Set
+	set *membership.Set
 	cfg Options
 	// cleaner removes what ended tries may have left on nodes that did not answer. Until then
 	// such a node may block a lock for a TTL, or a tick for a claim that no one runs. That
 	// costs a vote but never causes a wrong one, so it may stop at any time.
-	cleaner *again.Background
+	cleaner *retry.Background
 	active  counter                    // requests of tries in flight
 	names   *[locking.MostNodes]string // of the nodes
 	list    uint32                     // identifies the node list
@@ -32,18 +32,18 @@ var _ locking.Watcher = (*Locker)(nil)
 
 // New returns a Locker over the nodes of set, for programs that share the set with
 // others. The set must stay open until the Locker is closed. [Open] does both.
-func New(set *members.Set, cfg Options) (*Locker, error) {
+func New(set *membership.Set, cfg Options) (*Locker, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Locker{set: set, cfg: cfg, cleaner: again.NewBackground(set.Timeout(), cfg.CleanFor)}
+	l := &Locker{set: set, cfg: cfg, cleaner: retry.NewBackground(set.Timeout(), cfg.CleanFor)}
 	l.list, l.names = locking.NodeList(set.Names())
 	return l, nil
 }
 
 // Set returns the nodes, for [Holders] and [Evict].
-func (l *Locker) Set() *members.Set { return l.set }
+func (l *Locker) Set() *membership.Set { return l.set }
 
 // Close stops cleaning up after ended tries, and waits for requests in flight. Leases
 // stay valid. It also closes what Open has opened.
@@ -72,7 +72,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		return nil, err
 	}
 	if votes, able := l.able(ctx, req); !able {
-		return nil, again.Ended(ctx, newTry(l, req, "").refusal(votes, false))
+		return nil, retry.Ended(ctx, newTry(l, req, "").refusal(votes, false))
 	}
 	for tries := 1; ; tries++ {
 		t := newTry(l, req, l.cfg.Random(req))
@@ -81,7 +81,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 			return newLease(t, votes, deadline), nil
 		}
 		if tries == maxTries || ctx.Err() != nil || !t.retryable(votes) {
-			return nil, again.Ended(ctx, err)
+			return nil, retry.Ended(ctx, err)
 		}
 		req.Direct = false
 	}

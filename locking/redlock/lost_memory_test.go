@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/proxytest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -81,7 +81,7 @@ func TestNodeOfAnotherNamespace(t *testing.T) {
 func TestNodeOfAnotherList(t *testing.T) {
 	t.Parallel()
 	server, other := redistest.Start(t), redistest.Start(t)
-	newCluster(t, []string{other.URL()}, func(cfg *members.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
+	newCluster(t, []string{other.URL()}, func(cfg *membership.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
 	before := other.Client().HGetAll(t.Context(), "{quorate}:node").Val()
 	r := newLossRig(t, server)
 	r.claim(1)
@@ -115,7 +115,7 @@ type lossRig struct {
 	t       *testing.T
 	proxy   *proxytest.Proxy
 	locker  *Locker
-	set     *members.Set
+	set     *membership.Set
 	ttl     time.Duration
 	base    time.Time
 	token   locking.Token // of the latest claim
@@ -125,7 +125,7 @@ type lossRig struct {
 func newLossRig(t *testing.T, server *redistest.Server) *lossRig {
 	t.Helper()
 	proxy := proxytest.New(t, server.Addr())
-	c := newCluster(t, []string{"redis://" + proxy.Addr()}, func(cfg *members.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
+	c := newCluster(t, []string{"redis://" + proxy.Addr()}, func(cfg *membership.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
 	return &lossRig{t: t, proxy: proxy, locker: c.locker(t), set: c.open(t), ttl: lossTTL, base: time.Now().Truncate(time.Second).Add(-10 * time.Second)}
 }
 
@@ -176,7 +176,7 @@ func (r *lossRig) testForgotten(t *testing.T) {
 		_ = lease.Release(t.Context(), nil)
 		return true
 	})
-	var st members.Status
+	var st membership.Status
 	eventually(t, "the node says since when it remembers", func() bool {
 		st = r.set.Inspect(t.Context())[0]
 		return st.Err == nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -59,17 +59,17 @@ type Config struct {
 // the nodes until Close, which the caller must call. It waits for nodes that abstain,
 // but not for nodes that do not answer: then the error matches locking.ErrNoQuorum.
 func Open(ctx context.Context, cfg Config) (*Locker, error) {
-	list := members.Config{
+	list := membership.Config{
 		Namespace: cfg.Namespace, Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS,
 		Timeout: cfg.Timeout, TTL: cfg.TTL, Grace: cfg.Grace, Durable: cfg.Durable, Copies: cfg.Copies, Embedded: cfg.Embedded,
 	}
 	for _, url := range cfg.Nodes {
-		list.Nodes = append(list.Nodes, members.NodeConfig{URL: url})
+		list.Nodes = append(list.Nodes, membership.NodeConfig{URL: url})
 	}
 	for _, client := range cfg.Clients {
-		list.Nodes = append(list.Nodes, members.NodeConfig{Client: client})
+		list.Nodes = append(list.Nodes, membership.NodeConfig{Client: client})
 	}
-	set, err := members.Open(list)
+	set, err := membership.Open(list)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*Locker, error) {
 }
 
 // join makes the nodes members, and waits until a quorum votes.
-func join(ctx context.Context, set *members.Set, isNew bool) error {
+func join(ctx context.Context, set *membership.Set, isNew bool) error {
 	err := locking.ErrRefused
 	if isNew {
 		err = set.Init(ctx, false)

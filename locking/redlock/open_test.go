@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -36,7 +36,7 @@ func open(t *testing.T, cfg Config) *Locker {
 // Nodes by URL, and by clients that the program has already, are the same nodes.
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	servers := redistest.StartN(t, 3, redistest.ACL("quorate", "secret", members.ACLRules("quorate")))
+	servers := redistest.StartN(t, 3, redistest.ACL("quorate", "secret", membership.ACLRules("quorate")))
 	byURL := Config{New: true, Timeout: 3 * time.Second}
 	byClient := byURL
 	for _, s := range servers {

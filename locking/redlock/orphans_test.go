@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
@@ -145,7 +145,7 @@ func (f *five) lose(t *testing.T, l *Locker, random *rand.Rand) error {
 			return false
 		}
 		mustRelease(t, lease)
-		return !slices.ContainsFunc(l.set.NodeStates(), func(n members.NodeState) bool { return !n.Up })
+		return !slices.ContainsFunc(l.set.NodeStates(), func(n membership.NodeState) bool { return !n.Up })
 	})
 	return err
 }
@@ -167,7 +167,7 @@ func testLateOrphans(t *testing.T, seed uint64) {
 	const batches, batch = 10, 10
 	minis := redistest.MiniN(t, 5)
 	w := &weather{rand: rand.New(rand.NewPCG(seed, 2))}
-	c := newCluster(t, minis.URLs(), func(cfg *members.Config) {
+	c := newCluster(t, minis.URLs(), func(cfg *membership.Config) {
 		cfg.Dial, cfg.Embedded = w.dial(minis.Dial), true
 		cfg.Timeout, cfg.TTL, cfg.Grace = 100*time.Millisecond, 2*time.Minute, 3*time.Minute
 	})

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -45,7 +45,7 @@ func newPlain(t *testing.T, n int) (*plainNodes, *cluster) {
 		p.nodes[nodeName(i)] = nodetest.New(nodeName(i) + " life 0")
 		urls = append(urls, fmt.Sprintf("redis://h%d:6379", i))
 	}
-	c := newCluster(t, urls, func(cfg *members.Config) {
+	c := newCluster(t, urls, func(cfg *membership.Config) {
 		cfg.Transport = p
 		for i := range cfg.Nodes {
 			cfg.Nodes[i].Name = nodeName(i)
@@ -58,8 +58,8 @@ func newPlain(t *testing.T, n int) (*plainNodes, *cluster) {
 
 func nodeName(i int) string { return fmt.Sprintf("n%d", i) }
 
-// Eval implements wire.Transport. A sent request arrives, even if its sender has given up.
-func (p *plainNodes) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
+// Eval implements client.Transport. A sent request arrives, even if its sender has given up.
+func (p *plainNodes) Eval(ctx context.Context, node string, script *client.Script, keys []string, args []any) (any, error) {
 	what := script.Name() + " " + node
 	p.mu.Lock()
 	p.calls[script.Name()]++
@@ -114,7 +114,7 @@ func (p *plainNodes) serve(node, script string, keys []string, args []any) (any,
 	return list, nil
 }
 
-// Info implements wire.Transport.
+// Info implements client.Transport.
 func (p *plainNodes) Info(_ context.Context, node string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

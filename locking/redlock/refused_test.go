@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -85,8 +85,8 @@ func saves(t *testing.T, s *redistest.Server, err error, state string) {
 // refusable is a cluster whose servers can be made to refuse.
 func refusable(t *testing.T, nodes int) (*cluster, []*redistest.Server) {
 	t.Helper()
-	servers := redistest.StartN(t, nodes, redistest.ACL("quorate", "secret", members.ACLRules("quorate")))
-	return newCluster(t, redistest.URLs(servers), func(cfg *members.Config) {
+	servers := redistest.StartN(t, nodes, redistest.ACL("quorate", "secret", membership.ACLRules("quorate")))
+	return newCluster(t, redistest.URLs(servers), func(cfg *membership.Config) {
 		cfg.TTL, cfg.Grace = 12*time.Second, 13*time.Second
 		cfg.Timeout = 2 * time.Second // of a busy machine; the servers answer at once
 	}), servers

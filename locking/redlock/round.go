@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -14,7 +14,7 @@ type round struct {
 	t     *try
 	ctx   context.Context
 	kind  kind
-	fan   *wire.Fan
+	fan   *client.Fan
 	query query
 	begun time.Time
 

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -32,7 +32,7 @@ func TestLeaseOutlivesSlowNodes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				minis := redistest.MiniN(t, 5)
 				var delay atomic.Int64
-				c := newCluster(t, minis.URLs(), func(cfg *members.Config) {
+				c := newCluster(t, minis.URLs(), func(cfg *membership.Config) {
 					cfg.Dial, cfg.Embedded, cfg.TTL, cfg.Grace, cfg.Timeout = minis.Dial, true, ttl, 5*time.Second, timeout
 				})
 				c.cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -56,7 +56,7 @@ func TestAnswersOfVotes(t *testing.T) {
 		locking.Granted:     {{code: codeOK}},
 		locking.Held:        {{code: codeBusy}, {code: codeClaimed}, {code: codeUnended}, {code: codeLost}},
 		locking.Abstained:   {{code: codeAbstain}},
-		locking.Refused:     {{code: codeStale}, {code: codeLater}, {code: codeDone}, {code: codeFuture}, {code: codeDead}, {err: &members.RefusedError{}}},
+		locking.Refused:     {{code: codeStale}, {code: codeLater}, {code: codeDone}, {code: codeFuture}, {code: codeDead}, {err: &membership.RefusedError{}}},
 		locking.Unreachable: {{err: errors.New("timeout")}},
 		locking.NotAwaited:  {{}},
 	} {

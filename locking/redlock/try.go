@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-redsync/redsync/v4"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -49,8 +49,8 @@ type try struct {
 // requests are the calls of a try, and what they have left at the nodes.
 type requests struct {
 	l     *Locker
-	nodes []*members.Node
-	keys  wire.Keys
+	nodes []*membership.Node
+	keys  client.Keys
 
 	mu       sync.Mutex
 	states   []nodeState
@@ -73,7 +73,7 @@ type nodeState struct {
 // A query is a request of one rule. Update applies an answer to the node's state; nil
 // for none.
 type query struct {
-	script *members.Script
+	script *membership.Script
 	args   []any
 	update func(p *nodeState, v vote)
 	// lateArgs are the arguments for a node with an unanswered request; nil: args.
@@ -105,7 +105,7 @@ func newTry(l *Locker, req locking.Request, v string) *try {
 	return &try{
 		requests: requests{
 			l: l, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()),
-			keys: wire.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
+			keys: client.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
 		},
 		req: req, begun: time.Now(),
 		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
@@ -132,7 +132,7 @@ func flagArg(set bool) string {
 
 // send sends a query to a node and does not wait. No context cancels it, since it might
 // still take effect; it ends with the node's timeout. H may be nil.
-func (r *requests) send(ctx context.Context, fan *wire.Fan, node int, q *query, h voteHandler) {
+func (r *requests) send(ctx context.Context, fan *client.Fan, node int, q *query, h voteHandler) {
 	r.l.active.add(1)
 	args := q.args
 	r.mu.Lock()
@@ -142,7 +142,7 @@ func (r *requests) send(ctx context.Context, fan *wire.Fan, node int, q *query, 
 		args = q.lateArgs
 	}
 	r.mu.Unlock()
-	r.nodes[node].Start(ctx, fan, q.script, r.keys, args, func(reply members.Reply) {
+	r.nodes[node].Start(ctx, fan, q.script, r.keys, args, func(reply membership.Reply) {
 		defer r.l.active.add(-1)
 		v := parse(reply)
 		r.record(node, q, v)

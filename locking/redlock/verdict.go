@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -110,7 +110,7 @@ func failures(votes []vote) (failed, refused int) {
 		if v.err != nil {
 			failed++
 		}
-		if members.Refuses(v.err) {
+		if membership.Refuses(v.err) {
 			refused++
 		}
 	}
@@ -245,7 +245,7 @@ func (v vote) answer() locking.Answer {
 	switch {
 	case v.unheard():
 		return locking.NotAwaited
-	case v.err != nil && !members.Refuses(v.err):
+	case v.err != nil && !membership.Refuses(v.err):
 		return locking.Unreachable
 	}
 	return locking.Refused

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -29,11 +29,11 @@ var aTick = time.UnixMilli(1_000_000)
 // newTestLocker returns a Locker over n nodes that do not exist.
 func newTestLocker(t *testing.T, n int) *Locker {
 	t.Helper()
-	cfg := members.Config{}
+	cfg := membership.Config{}
 	for i := range n {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("redis://127.0.0.1:%d", i+1)})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("redis://127.0.0.1:%d", i+1)})
 	}
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func newTestLocker(t *testing.T, n int) *Locker {
 // Votes as the tables write them.
 var (
 	yes     = vote{code: codeOK}
-	down    = vote{err: fmt.Errorf("%w: connection refused", wire.ErrDown), unsent: true}
+	down    = vote{err: fmt.Errorf("%w: connection refused", client.ErrDown), unsent: true}
 	silent  = vote{err: errors.New("i/o timeout")}
-	foreign = vote{err: &members.RefusedError{Reason: "it holds another list"}}
-	blank   = vote{err: members.ErrBlank}
+	foreign = vote{err: &membership.RefusedError{Reason: "it holds another list"}}
+	blank   = vote{err: membership.ErrBlank}
 	done    = vote{code: codeDone, owner: "w", holder: "b", tick: time.UnixMilli(1_000_000), token: 7}
 	later   = vote{code: codeLater, owner: "w", holder: "b", tick: time.UnixMilli(2_000_000), token: 9}
 	abstain = vote{code: codeAbstain, floor: time.UnixMilli(1_500_000)}
@@ -209,30 +209,30 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		reply members.Reply
+		reply membership.Reply
 		want  func(vote) bool
 	}{
-		{"acceptance", members.Reply{Code: "OK", Args: []string{"9007199254740991", "3"}}, func(v vote) bool {
+		{"acceptance", membership.Reply{Code: "OK", Args: []string{"9007199254740991", "3"}}, func(v vote) bool {
 			return v.ok() && v.fence == 1<<53-1 && v.attempt == 3
 		}},
-		{"bare acceptance", members.Reply{Code: "OK"}, vote.ok},
-		{"lock without a claim", members.Reply{Code: "BUSY", Args: []string{"x", "1500", "", "", ""}}, func(v vote) bool {
+		{"bare acceptance", membership.Reply{Code: "OK"}, vote.ok},
+		{"lock without a claim", membership.Reply{Code: "BUSY", Args: []string{"x", "1500", "", "", ""}}, func(v vote) bool {
 			return v.owner == "x" && v.left == 1500*time.Millisecond && v.tick.IsZero() && v.token == 0
 		}},
-		{"claim", members.Reply{Code: "CLAIMED", Args: []string{"x", "0", "a+%7C+b", "1700000000123", "7"}}, func(v vote) bool {
+		{"claim", membership.Reply{Code: "CLAIMED", Args: []string{"x", "0", "a+%7C+b", "1700000000123", "7"}}, func(v vote) bool {
 			return v.holder == "a | b" && v.token == 7 && v.tick.UnixMilli() == 1700000000123 && v.until().IsZero()
 		}},
-		{"abstention", members.Reply{Code: "ABSTAIN", Args: []string{"1700000000123"}}, func(v vote) bool {
+		{"abstention", membership.Reply{Code: "ABSTAIN", Args: []string{"1700000000123"}}, func(v vote) bool {
 			return v.floor.UnixMilli() == 1700000000123
 		}},
-		{"unknown code", members.Reply{Code: "MAYBE"}, unreadable},
-		{"too short", members.Reply{Code: "BUSY", Args: []string{"x", "1500"}}, unreadable},
-		{"not a number", members.Reply{Code: "OK", Args: []string{"9e15", "1"}}, unreadable},
-		{"failure", members.Reply{Err: errors.New("i/o timeout")}, func(v vote) bool { return unreadable(v) && v.uncertain() }},
-		{"not asked", members.Reply{Err: wire.ErrDown}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
-		{"server's error", members.Reply{Err: &wire.ServerError{Code: "OOM"}}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
-		{"refusal", members.Reply{Err: &members.RefusedError{}}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
-		{"blank", members.Reply{Err: members.ErrBlank}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
+		{"unknown code", membership.Reply{Code: "MAYBE"}, unreadable},
+		{"too short", membership.Reply{Code: "BUSY", Args: []string{"x", "1500"}}, unreadable},
+		{"not a number", membership.Reply{Code: "OK", Args: []string{"9e15", "1"}}, unreadable},
+		{"failure", membership.Reply{Err: errors.New("i/o timeout")}, func(v vote) bool { return unreadable(v) && v.uncertain() }},
+		{"not asked", membership.Reply{Err: client.ErrDown}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
+		{"server's error", membership.Reply{Err: &client.ServerError{Code: "OOM"}}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
+		{"refusal", membership.Reply{Err: &membership.RefusedError{}}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
+		{"blank", membership.Reply{Err: membership.ErrBlank}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -65,15 +65,15 @@ func (v vote) uncertain() bool {
 	if v.err == nil || v.unsent {
 		return false
 	}
-	_, refused := errors.AsType[*members.RefusedError](v.err)
-	_, answered := errors.AsType[*wire.ServerError](v.err)
-	return !refused && !answered && !errors.Is(v.err, members.ErrBlank)
+	_, refused := errors.AsType[*membership.RefusedError](v.err)
+	_, answered := errors.AsType[*client.ServerError](v.err)
+	return !refused && !answered && !errors.Is(v.err, membership.ErrBlank)
 }
 
 // partial reports whether the script may have changed something before it failed: the server
 // checks rights and types at each command, and undoes nothing.
 func (v vote) partial() bool {
-	answer, ok := errors.AsType[*wire.ServerError](v.err)
+	answer, ok := errors.AsType[*client.ServerError](v.err)
 	return ok && (answer.Code == "NOPERM" || answer.Code == "WRONGTYPE" || answer.Code == "ERR")
 }
 
@@ -87,7 +87,7 @@ func (v vote) until() time.Time {
 }
 
 // parse reads a reply. An unreadable reply is no vote.
-func parse(r members.Reply) vote {
+func parse(r membership.Reply) vote {
 	v := vote{node: r.Node, code: r.Code, err: r.Err, unsent: r.Unsent(), received: r.Received, clock: r.NodeTime}
 	if v.err != nil {
 		v.code = ""

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -73,14 +73,14 @@ func (w *watch) ask(ctx context.Context) (v vote) {
 // cannotVote reports whether the node has no vote. A node that is down, blank, abstains, or
 // refuses this client said so at once. A silent node used up its time.
 func (v vote) cannotVote() bool {
-	var refused *members.RefusedError
-	return errors.Is(v.err, wire.ErrDown) || errors.Is(v.err, members.ErrBlank) || errors.As(v.err, &refused) ||
+	var refused *membership.RefusedError
+	return errors.Is(v.err, client.ErrDown) || errors.Is(v.err, membership.ErrBlank) || errors.As(v.err, &refused) ||
 		v.code == codeAbstain || v.code == codeFuture
 }
 
 // silent reports whether the node did not answer in time, or was not asked because
 // earlier requests are unanswered.
-func (v vote) silent() bool { return v.uncertain() || v.unsent && !errors.Is(v.err, wire.ErrDown) }
+func (v vote) silent() bool { return v.uncertain() || v.unsent && !errors.Is(v.err, client.ErrDown) }
 
 func (w *watch) refusal(reason error, v vote) error {
 	e := &locking.AcquireError{Reason: reason, Name: w.t.req.Name}

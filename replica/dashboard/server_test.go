@@ -18,7 +18,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
@@ -71,7 +71,7 @@ func TestServesTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := members.Open(cluster.Redis)
+	set, err := membership.Open(cluster.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/metrics"
@@ -16,9 +16,9 @@ func BenchmarkRun(b *testing.B) {
 	m := metrics.New(metrics.Config{Jobs: []string{"report"}})
 	n := m.NodesObserver()
 	begun, done := ended(ledger.Running, ""), ended(ledger.Succeeded, "")
-	replies := make([]members.Reply, 5)
+	replies := make([]membership.Reply, 5)
 	for i := range replies {
-		replies[i] = members.Reply{Node: string(rune('a' + i)), Code: "OK", Sent: noon, Received: noon.Add(time.Millisecond), NodeTime: noon}
+		replies[i] = membership.Reply{Node: string(rune('a' + i)), Code: "OK", Sent: noon, Received: noon.Add(time.Millisecond), NodeTime: noon}
 	}
 	b.ReportAllocs()
 	for b.Loop() {

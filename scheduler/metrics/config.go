@@ -1,6 +1,6 @@
 package metrics
 
-import "github.com/quorate/quorate/internal/store/quorum/members"
+import "github.com/quorate/quorate/internal/store/quorum/membership"
 
 // Other is the label of the jobs that have none of their own.
 const Other = "other"
@@ -21,10 +21,10 @@ type Config struct {
 	Nodes func() nodeSet
 }
 
-// nodeSet are the nodes of the cluster: a *members.Set.
+// nodeSet are the nodes of the cluster: a *membership.Set.
 type nodeSet interface {
 	// Quorum is how many of them decide.
 	Quorum() int
 	// NodeStates returns what is known of each node, without calls.
-	NodeStates() []members.NodeState
+	NodeStates() []membership.NodeState
 }

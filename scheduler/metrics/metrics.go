@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -38,7 +38,7 @@ func New(cfg Config) *Metrics {
 
 // Begin makes the metrics of a replica, which calls it once. maxJobs is Config.MaxJobs, and
 // nodes are those of the replica, nil if there are none.
-func (m *Metrics) Begin(r view.Host, maxJobs int, nodes func() *members.Set) {
+func (m *Metrics) Begin(r view.Host, maxJobs int, nodes func() *membership.Set) {
 	cfg := Config{
 		Replica: r.ID, Version: r.Version, Jobs: r.Jobs, MaxJobs: maxJobs, Ready: func() bool { return len(r.NotReady()) == 0 },
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
-	"github.com/quorate/quorate/internal/store/quorum/wire"
+	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler"
@@ -263,16 +263,16 @@ func TestJobLabelsAreBounded(t *testing.T) {
 }
 
 // fixedNodes never change.
-type fixedNodes []members.NodeState
+type fixedNodes []membership.NodeState
 
-func (n fixedNodes) Quorum() int                     { return len(n)/2 + 1 }
-func (n fixedNodes) NodeStates() []members.NodeState { return n }
+func (n fixedNodes) Quorum() int                        { return len(n)/2 + 1 }
+func (n fixedNodes) NodeStates() []membership.NodeState { return n }
 
 func TestGaugesOfNodes(t *testing.T) {
 	t.Parallel()
-	votes := members.NodeState{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
-	abstains := members.NodeState{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
-	gone := members.NodeState{Node: "c"}
+	votes := membership.NodeState{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
+	abstains := membership.NodeState{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
+	gone := membership.NodeState{Node: "c"}
 	m := metrics.New(metrics.Config{Nodes: func() metrics.Nodes { return fixedNodes{votes, abstains, gone} }, Ready: func() bool { return true }})
 	want(t, values(t, m), values(t, m), map[string]float64{
 		"node_up{a}": 1, "node_up{b}": 1, "node_up{c}": 0,
@@ -291,12 +291,12 @@ func TestRepliesOfNodes(t *testing.T) {
 	o := m.NodesObserver()
 	now := time.Now()
 	for range 3 {
-		o.Replied("claim", members.Reply{Node: "a", Code: "OK", Sent: now, Received: now.Add(time.Millisecond), NodeTime: now})
+		o.Replied("claim", membership.Reply{Node: "a", Code: "OK", Sent: now, Received: now.Add(time.Millisecond), NodeTime: now})
 	}
-	o.Replied("claim", members.Reply{Node: "b", Err: wire.ErrDown, Sent: now, Received: now})
+	o.Replied("claim", membership.Reply{Node: "b", Err: client.ErrDown, Sent: now, Received: now})
 	o.Restarted("b", "", now)
 	for i := range 5000 {
-		o.Replied("claim", members.Reply{Node: "c", Code: fmt.Sprint("ODD", i), NodeTime: now})
+		o.Replied("claim", membership.Reply{Node: "c", Code: fmt.Sprint("ODD", i), NodeTime: now})
 	}
 	got := values(t, m)
 	for name, want := range map[string]float64{
@@ -333,7 +333,7 @@ func full() *metrics.Metrics {
 	m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: ended(ledger.Running, "")})
 	m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(ledger.Succeeded, "")})
 	o := m.NodesObserver()
-	o.Replied("claim", members.Reply{Node: "a", Code: "OK"})
+	o.Replied("claim", membership.Reply{Node: "a", Code: "OK"})
 	o.Restarted("a", "", noon)
 	return m
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // nodeMeters are the nodes' answers and states.
@@ -79,10 +79,10 @@ func (s *nodeStates) Collect(out chan<- prometheus.Metric) {
 }
 
 // NodesObserver counts what the nodes answer.
-func (m *Metrics) NodesObserver() members.Observer {
+func (m *Metrics) NodesObserver() membership.Observer {
 	known := &answers{seen: map[[3]string]bool{}}
-	return members.Observer{
-		Replied: func(rule string, r members.Reply) {
+	return membership.Observer{
+		Replied: func(rule string, r membership.Reply) {
 			m.nodes.replies.WithLabelValues(r.Node, rule, known.result(rule, r)).Inc()
 			trip := m.nodes.roundTrip.WithLabelValues(r.Node)
 			if !r.NodeTime.IsZero() {
@@ -104,7 +104,7 @@ type answers struct {
 const maxAnswers = 2000
 
 // result is what a reply is counted by.
-func (a *answers) result(rule string, r members.Reply) string {
+func (a *answers) result(rule string, r membership.Reply) string {
 	result := r.Result()
 	series := [3]string{r.Node, rule, result}
 	a.mu.Lock()

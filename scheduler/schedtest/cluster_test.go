@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/single/onestoretest"
+	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -48,7 +48,7 @@ func stores(t *testing.T) func(*testing.T) scheduler.Stores {
 	case "memory":
 		return nil
 	case "onestore":
-		return func(t *testing.T) scheduler.Stores { return onestoretest.New(t).Stores() }
+		return func(t *testing.T) scheduler.Stores { return singletest.New(t).Stores() }
 	}
 	t.Fatalf("-store is %q: use memory or onestore", *store)
 	return nil

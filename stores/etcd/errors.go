@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -45,6 +45,6 @@ func (s *server) judge(ctx context.Context, err error, sent bool, member string)
 	if !sent {
 		because = kv.ErrNotSent
 	}
-	err = again.Ended(ctx, fmt.Errorf("%w: %s: %s", because, member, text))
+	err = retry.Ended(ctx, fmt.Errorf("%w: %s: %s", because, member, text))
 	return err, !errors.Is(ctx.Err(), context.Canceled)
 }

@@ -7,16 +7,16 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/single/kittest"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 
 // newWorld is a cluster that tests share.
-func newWorld(tb testing.TB, members int) (*kittest.World, *etcdtest.Cluster) {
+func newWorld(tb testing.TB, members int) (*storetest.World, *etcdtest.Cluster) {
 	tb.Helper()
 	c := etcdtest.Start(tb, members)
-	return &kittest.World{
+	return &storetest.World{
 		Open: func(tb testing.TB, namespace string) kv.Store {
 			tb.Helper()
 			s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: c.URLs()}})
@@ -47,7 +47,7 @@ func nextLife(tb testing.TB, s *server) {
 func TestKits(t *testing.T) {
 	t.Parallel()
 	members := 1
-	if kittest.Full() {
+	if storetest.Full() {
 		members = 3
 	}
 	w, _ := newWorld(t, members)

@@ -11,8 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorate/quorate/internal/store/single/claims"
-	"github.com/quorate/quorate/internal/store/single/kittest"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 
@@ -68,12 +68,12 @@ func TestRefusedEndOnEtcd(t *testing.T) {
 					}
 				})
 			}
-			kittest.RefusedEnds(t, func(t *testing.T) kittest.Refusing {
+			storetest.RefusedEnds(t, func(t *testing.T) storetest.Refusing {
 				t.Helper()
 				namespace := fmt.Sprint("n", count.Add(1))
 				prefix := "quorate/" + namespace + "/"
 				end := clientv3.GetPrefixRangeEnd(prefix)
-				r := kittest.Refusing{
+				r := storetest.Refusing{
 					Open:   func(tb testing.TB) kv.Server { tb.Helper(); return g.as(t, namespace, "quorate", passwords) },
 					Refuse: addUser,
 				}

@@ -6,17 +6,17 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/quorate/quorate/internal/store/single/kittest"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/stores/zookeeper/internal/session"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
 // newWorld is an ensemble that tests share.
-func newWorld(tb testing.TB, members int) (*kittest.World, *zookeepertest.Ensemble) {
+func newWorld(tb testing.TB, members int) (*storetest.World, *zookeepertest.Ensemble) {
 	tb.Helper()
 	e := zookeepertest.Start(tb, members, zookeepertest.Options{})
-	return &kittest.World{
+	return &storetest.World{
 		Open: func(tb testing.TB, namespace string) kv.Store {
 			tb.Helper()
 			return openWith(tb, options{Config: session.Config{Servers: e.Servers()}, namespace: namespace})
@@ -56,7 +56,7 @@ func nextLife(tb testing.TB, s *server) {
 func TestKits(t *testing.T) {
 	t.Parallel()
 	members := 1
-	if kittest.Full() {
+	if storetest.Full() {
 		members = 3
 	}
 	w, _ := newWorld(t, members)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/claims"
-	"github.com/quorate/quorate/internal/store/single/kittest"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
@@ -26,7 +26,7 @@ func TestRefusedEndOnZooKeeper(t *testing.T) {
 		}
 	}
 	var count atomic.Int64
-	kittest.RefusedEnds(t, func(t *testing.T) kittest.Refusing {
+	storetest.RefusedEnds(t, func(t *testing.T) storetest.Refusing {
 		t.Helper()
 		o := in(e, config.Login{Username: "quorate", Password: "Geheim1"})
 		o.namespace, o.secured = fmt.Sprint("n", count.Add(1)), true
@@ -42,7 +42,7 @@ func TestRefusedEndOnZooKeeper(t *testing.T) {
 				}
 			}
 		}
-		return kittest.Refusing{
+		return storetest.Refusing{
 			Open:   func(tb testing.TB) kv.Server { tb.Helper(); return openWith(tb, o) },
 			Refuse: give("other", "Geheim2"), Restore: give("quorate", "Geheim1"),
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // A Checkup is the verdict on the store.
@@ -18,7 +18,7 @@ type Checkup struct {
 }
 
 // Judge returns the checkup of so many nodes.
-func Judge(nodes int, c members.Checkup) Checkup {
+func Judge(nodes int, c membership.Checkup) Checkup {
 	judged := judgeRows(quorum.CheckRows(c))
 	judged.Advice = advice(c, nodes)
 	return judged
@@ -42,18 +42,18 @@ func judgeRows(rows []view.Check) Checkup {
 			answered++
 		}
 		if r.MayRestart {
-			c.Advice = advice(members.Checkup{Next: *r.Node}, len(rows))
+			c.Advice = advice(membership.Checkup{Next: *r.Node}, len(rows))
 		}
 	}
 	if nodes == 1 {
-		c.Advice = advice(members.Checkup{}, 1)
+		c.Advice = advice(membership.Checkup{}, 1)
 	}
 	c.Silent = view.QuorumOf(answered, nodes)
 	return c
 }
 
 // advice says whether the next node may be restarted.
-func advice(c members.Checkup, size int) string {
+func advice(c membership.Checkup, size int) string {
 	switch {
 	case c.Next != "":
 		return c.Next + " may be restarted now: a quorum votes without it. Then wait until every node is well"

@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/jobs"
@@ -111,7 +111,7 @@ func (s *Store) Side() storecopy.Side { return s.kept.Side(s.namespace) }
 
 // RedisNodes returns the nodes. If everything is kept on one store, doing says what takes
 // nodes.
-func (s *Store) RedisNodes(doing string) (*members.Set, error) {
+func (s *Store) RedisNodes(doing string) (*membership.Set, error) {
 	if s.nodes == nil {
 		return nil, failure.Usagef("%s is for Redis nodes, and this configuration keeps everything in one store: see quorate store", doing)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // A usageError is a mistake on the command line.
@@ -37,7 +37,7 @@ func Lines(err error) []string {
 		return lines
 	}
 	line := strings.Join(lines, "; ")
-	if errors.Is(err, members.ErrBlank) {
+	if errors.Is(err, membership.ErrBlank) {
 		line += "; the first replica that starts formats what is blank. If it is new, run quorate store init before, so that no tick waits for the grace"
 	}
 	return []string{line}

@@ -27,15 +27,15 @@ func TestPackagesOfAProfile(t *testing.T) {
 		{"internal/runtime/syscall/linux.Syscall6", 20, 20},
 		{"runtime.mallocgc", 10, 12},
 		{"internal/runtime/maps.(*Iter).Next", 5, 5},
-		{"github.com/quorate/quorate/internal/store/quorum/members.(*Node).run", 4, 50},
-		{"github.com/quorate/quorate/internal/store/quorum/members.newCall", 13, 13},
+		{"github.com/quorate/quorate/internal/store/quorum/membership.(*Node).run", 4, 50},
+		{"github.com/quorate/quorate/internal/store/quorum/membership.newCall", 13, 13},
 		{"github.com/redis/go-redis/v9.(*baseClient)._process.func1", 3, 30},
 	}}.Chart("x")
 	var got []string
 	for _, b := range c.Bars {
 		got = append(got, b.Name+" "+Percent.Format(b.Value))
 	}
-	want := []string{"internal/runtime/syscall/linux 20.0 %", "internal/store/quorum/members 17.0 %", "runtime 15.0 %", "redis/go-redis/v9 3.0 %"}
+	want := []string{"internal/runtime/syscall/linux 20.0 %", "internal/store/quorum/membership 17.0 %", "runtime 15.0 %", "redis/go-redis/v9 3.0 %"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

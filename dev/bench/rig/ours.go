@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking/redlock"
 )
 
@@ -14,23 +14,23 @@ const Namespace = "bench"
 
 // nodeURLs returns the addresses as a configuration has them. The names stay the
 // same whatever the way to the servers, since they say who is a member.
-func nodeConfigs(addrs []string) []members.NodeConfig {
-	var list []members.NodeConfig
+func nodeConfigs(addrs []string) []membership.NodeConfig {
+	var list []membership.NodeConfig
 	for i, addr := range addrs {
-		list = append(list, members.NodeConfig{Name: fmt.Sprintf("n%d", i+1), URL: "redis://" + addr})
+		list = append(list, membership.NodeConfig{Name: fmt.Sprintf("n%d", i+1), URL: "redis://" + addr})
 	}
 	return list
 }
 
 // Ours is Quorate's lock on the servers, with its defaults, as a replica has it.
 type Ours struct {
-	Set    *members.Set
+	Set    *membership.Set
 	Locker *redlock.Locker
 }
 
 // Init says that the servers are new.
 func (r *Rig) Init(ctx context.Context) error {
-	set, err := members.Open(members.Config{Namespace: Namespace, Nodes: nodeConfigs(r.Addrs())})
+	set, err := membership.Open(membership.Config{Namespace: Namespace, Nodes: nodeConfigs(r.Addrs())})
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *Rig) Init(ctx context.Context) error {
 
 // Open opens our lock by way of the addresses.
 func Open(ctx context.Context, addrs []string) (*Ours, error) {
-	set, err := members.Open(members.Config{Namespace: Namespace, Nodes: nodeConfigs(addrs)})
+	set, err := membership.Open(membership.Config{Namespace: Namespace, Nodes: nodeConfigs(addrs)})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking/redlock"
 )
@@ -13,8 +13,8 @@ import (
 func (r *Rig) Single(ctx context.Context, replicas int) (*Ours, string, error) {
 	master := redistest.Start(r.tb)
 	redistest.StartReplicas(r.tb, master, replicas)
-	set, err := members.Open(members.Config{
-		Namespace: Namespace, Nodes: []members.NodeConfig{{Name: members.SingleName, URL: master.URL()}}, Copies: replicas,
+	set, err := membership.Open(membership.Config{
+		Namespace: Namespace, Nodes: []membership.NodeConfig{{Name: membership.SingleName, URL: master.URL()}}, Copies: replicas,
 	})
 	if err != nil {
 		return nil, "", err

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/checker"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // A promotions is a campaign on a primary and its standby, which change places.
@@ -69,7 +69,7 @@ func (c *promotions) failover(n int) {
 	last := c.standby.Promote(c.T)
 	c.Facts.Promoted = true
 	if !c.synchronous {
-		c.Facts.Lost = append(c.Facts.Lost, truth.Span{From: last, To: silent})
+		c.Facts.Lost = append(c.Facts.Lost, checker.Span{From: last, To: silent})
 	}
 	c.Healed()
 	c.Logf("failover %d: commits of %v are lost", n, silent.Sub(last).Round(time.Millisecond))
@@ -91,7 +91,7 @@ func (c *promotions) failover(n int) {
 		c.primary.Thaw(c.T)
 		c.Wait(time.Second + c.UpTo(2*time.Second))
 		c.primary.Kill(c.T)
-		c.Apart = append(c.Apart, truth.Span{From: back, To: time.Now()})
+		c.Apart = append(c.Apart, checker.Span{From: back, To: time.Now()})
 	}
 	c.primary.Follow(c.T, c.standby)
 	c.primary, c.standby = c.standby, c.primary

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/internal/testkit/checker"
 	"github.com/quorate/quorate/internal/testkit/proxytest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/testkit/truth"
 )
 
 // A sentinels is a campaign on three Redis servers, of which Sentinels choose the master.
@@ -153,7 +153,7 @@ func (c *sentinels) failover(kind int) {
 		c.cut(old)
 		c.Wait(1500 * time.Millisecond)
 		c.servers[old].Kill()
-		c.Facts.Lost = append(c.Facts.Lost, truth.Span{From: ahead, To: time.Now()})
+		c.Facts.Lost = append(c.Facts.Lost, checker.Span{From: ahead, To: time.Now()})
 		c.awaitMaster(old)
 		c.side.Target(c.doors[c.master].Addr())
 		c.servers[old].Restart(false)

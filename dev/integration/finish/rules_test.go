@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
@@ -54,9 +54,9 @@ func (c *caser) mustClaim(n int, beside bool) locking.Lease {
 func (c *caser) prepared(l locking.Lease) (context.Context, jobs.Run) {
 	claim := l.Claim()
 	note := ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded, Finished: time.Now(), Error: c.text})
-	ctx := finishing.With(c.Context(), func() (finishing.End, error) {
+	ctx := finishtx.With(c.Context(), func() (finishtx.End, error) {
 		schema, owner := l.(settler).Database()
-		return finishing.End{
+		return finishtx.End{
 			Schema: schema, Job: claim.Name, Token: uint64(claim.Token), Owner: owner, Note: note, Followers: c.after, Look: l.(settler).Look,
 		}, nil
 	}, "")

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/internal/store/single/claims"
-	"github.com/quorate/quorate/internal/store/single/kittest"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
@@ -16,14 +16,14 @@ func TestRefusedEndOnPostgres(t *testing.T) {
 	t.Parallel()
 	w := &world{Server: pgtest.Start(t)}
 	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
-	kittest.RefusedEnds(t, func(t *testing.T) kittest.Refusing {
+	storetest.RefusedEnds(t, func(t *testing.T) storetest.Refusing {
 		t.Helper()
 		schema := w.migrated(t)
 		if err := claims.DeclareNew(t.Context(), w.openIn(t, schema, w.URL())); err != nil {
 			t.Fatal(err)
 		}
 		commits := ` EXECUTE ON ALL FUNCTIONS IN SCHEMA ` + pgx.Identifier{schema}.Sanitize()
-		return kittest.Refusing{
+		return storetest.Refusing{
 			Open:    func(tb testing.TB) kv.Server { tb.Helper(); return w.openIn(tb, schema, w.urlAs("replica")) },
 			Refuse:  func(tb testing.TB) { tb.Helper(); w.exec(tb, `REVOKE`+commits+` FROM replica`) },
 			Restore: func(tb testing.TB) { tb.Helper(); w.exec(tb, `GRANT`+commits+` TO replica`) },

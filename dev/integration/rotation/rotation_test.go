@@ -27,7 +27,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/logtest"
@@ -123,7 +123,7 @@ func (r *rig) initialize() {
 	if err != nil {
 		r.Fatal(err)
 	}
-	set, err := members.Open(cluster.Redis)
+	set, err := membership.Open(cluster.Redis)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/single/onestoretest"
+	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -47,7 +47,7 @@ func (s *tenants) Jobs(context.Context) ([]scheduler.Job, error) {
 func TestVersionsOfASource(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := onestoretest.New(t)
+		c := singletest.New(t)
 		reader := c.Reader()
 		serve := func(id string, from *tenants) (stop func()) {
 			s, err := scheduler.New(scheduler.Config{

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/mask"
 	"github.com/quorate/quorate/internal/refs"
+	"github.com/quorate/quorate/internal/retry"
 )
 
 // Run posts messages until ctx ends. Then it posts each waiting message once, for at
@@ -48,7 +48,7 @@ func (s *Sink) deliver(ctx context.Context, m Message) {
 			s.settle(m, err)
 			return
 		}
-		if !again.After(ctx, pause-rand.N(pause/2+1)) {
+		if !retry.After(ctx, pause-rand.N(pause/2+1)) {
 			s.requeue(m)
 			return
 		}

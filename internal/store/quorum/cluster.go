@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store/quorum/acts"
 	"github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
@@ -15,7 +15,7 @@ import (
 // A Cluster is the nodes of a configuration and what is kept on them: for listings and
 // acts that need no replica.
 type Cluster struct {
-	Set *members.Set
+	Set *membership.Set
 	// Ledger is also the roster, and has the sets of jobs that replicas serve.
 	Ledger *ledger.Ledger
 	Acts   *acts.Acts
@@ -25,8 +25,8 @@ type Cluster struct {
 
 // Open opens what config.ReadCluster has read, without contacting a node. Close
 // it at the end.
-func Open(cfg members.Config) (*Cluster, error) {
-	set, err := members.Open(cfg)
+func Open(cfg membership.Config) (*Cluster, error) {
+	set, err := membership.Open(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	redisacts "github.com/quorate/quorate/internal/store/quorum/acts"
-	"github.com/quorate/quorate/internal/store/quorum/copying"
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -34,7 +34,7 @@ func (s side) Name() string {
 
 // Memory implements [storecopy.Side].
 func (s side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
-	marks, err := copying.ReadMarks(ctx, s.Set)
+	marks, err := transfer.ReadMarks(ctx, s.Set)
 	if err != nil {
 		return m, err
 	}
@@ -56,8 +56,8 @@ func (s side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 
 // Begin implements [storecopy.Side].
 func (s side) Begin(ctx context.Context) (time.Time, error) {
-	now, err := copying.Begin(ctx, s.Set)
-	if errors.Is(err, copying.ErrServed) {
+	now, err := transfer.Begin(ctx, s.Set)
+	if errors.Is(err, transfer.ErrServed) {
 		err = fmt.Errorf("%w: %w", storecopy.ErrNotEmpty, err)
 	}
 	return now, err
@@ -65,7 +65,7 @@ func (s side) Begin(ctx context.Context) (time.Time, error) {
 
 // PutEntries implements [storecopy.Side].
 func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
-	return copying.Put(ctx, s.Set, redisledger.Copied(s.Set, job, list, trimmed))
+	return transfer.Put(ctx, s.Set, redisledger.Copied(s.Set, job, list, trimmed))
 }
 
 // PutActs implements [storecopy.Side].
@@ -75,16 +75,16 @@ func (s side) PutActs(ctx context.Context, list []acts.Act) error {
 
 // End implements [storecopy.Side].
 func (s side) End(ctx context.Context, m storecopy.Memory) error {
-	var values []copying.Value
+	var values []transfer.Value
 	streams := ""
 	for i, h := range m.Claims {
-		values, streams = append(values, copying.Claim(s.Set, h)), streams+","+h.Stream
+		values, streams = append(values, transfer.Claim(s.Set, h)), streams+","+h.Stream
 		if i+1 == len(m.Claims) || m.Claims[i+1].Name != h.Name {
-			values, streams = append(values, copying.Fence(s.Set, h.Name, m.Fence, streams[1:])), ""
+			values, streams = append(values, transfer.Fence(s.Set, h.Name, m.Fence, streams[1:])), ""
 		}
 	}
-	if err := copying.Put(ctx, s.Set, values); err != nil {
+	if err := transfer.Put(ctx, s.Set, values); err != nil {
 		return err
 	}
-	return copying.End(ctx, s.Set, copying.Marks{Since: m.Since(s.Set.Grace()), Fence: m.Fence, Tick: m.Tick})
+	return transfer.End(ctx, s.Set, transfer.Marks{Since: m.Since(s.Set.Grace()), Fence: m.Fence, Tick: m.Tick})
 }

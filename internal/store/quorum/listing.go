@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -74,7 +74,7 @@ func (c *Cluster) Locks(ctx context.Context) ([]view.Lock, error) {
 }
 
 // NodeRows lists the nodes.
-func NodeRows(all []members.Status) []view.Node {
+func NodeRows(all []membership.Status) []view.Node {
 	var rows []view.Node
 	for _, s := range all {
 		rows = append(rows, nodeRow(s))
@@ -82,7 +82,7 @@ func NodeRows(all []members.Status) []view.Node {
 	return rows
 }
 
-func nodeRow(s members.Status) view.Node {
+func nodeRow(s membership.Status) view.Node {
 	row := view.Node{
 		Node: s.Name, Kind: view.KindNode, URL: s.URL, State: nodeState(s), Since: view.Stamp(s.Since), VouchesAt: view.Stamp(s.VouchesAt),
 		Members: s.Members, Role: view.Optional(s.Role), Version: view.Optional(s.Version),
@@ -109,7 +109,7 @@ func nodeRow(s members.Status) view.Node {
 }
 
 // distance is how far away the node and its clock are, in milliseconds.
-func distance(s members.Status) (rtt, offset *float64) {
+func distance(s membership.Status) (rtt, offset *float64) {
 	if !s.Reachable {
 		return nil, nil
 	}
@@ -119,8 +119,8 @@ func distance(s members.Status) (rtt, offset *float64) {
 
 func millis(d time.Duration) float64 { return float64(d.Round(10*time.Microsecond)) / 1e6 }
 
-func nodeState(s members.Status) string {
-	_, unwritable := errors.AsType[*members.UnwritableError](s.Err)
+func nodeState(s membership.Status) string {
+	_, unwritable := errors.AsType[*membership.UnwritableError](s.Err)
 	switch {
 	case s.Slow:
 		return view.NodeSlow
@@ -139,37 +139,37 @@ func nodeState(s members.Status) string {
 }
 
 // CheckRows lists how the nodes were judged.
-func CheckRows(c members.Checkup) []view.Check {
+func CheckRows(c membership.Checkup) []view.Check {
 	var rows []view.Check
 	for _, n := range c.Nodes {
 		rows = append(rows, checkRow(n))
 	}
-	if i := slices.IndexFunc(c.Nodes, func(n members.Condition) bool { return n.Reachable }); i >= 0 { // said once
+	if i := slices.IndexFunc(c.Nodes, func(n membership.Condition) bool { return n.Reachable }); i >= 0 { // said once
 		rows[i].Findings = append(rows[i].Findings, view.ServiceFinding(c.Service)...)
 	}
 	if len(c.Local) > 0 {
 		rows = append(rows, view.Check{
-			Kind: "machine", State: "local", Verdict: members.Fix.String(), Findings: findingRows(c.Local),
+			Kind: "machine", State: "local", Verdict: membership.Fix.String(), Findings: findingRows(c.Local),
 		})
 	}
 	return rows
 }
 
-func checkRow(n members.Condition) view.Check {
+func checkRow(n membership.Condition) view.Check {
 	row := view.Check{
 		Node: view.Optional(n.Name), Kind: view.KindNode, State: nodeState(n.Status), Verdict: "ok", MayRestart: n.MayRestart,
 		Findings: findingRows(n.Findings), Version: view.Optional(n.Version), Persistence: view.Optional(n.Persistence),
 		Fsync: view.Optional(n.Fsync), Eviction: view.Optional(n.MaxmemoryPolicy),
 		MaxMemory: view.Optional(n.MaxMemory), UsedMemory: view.Optional(n.UsedMemory),
 	}
-	if level := n.Level(); level > members.Note {
+	if level := n.Level(); level > membership.Note {
 		row.Verdict = level.String()
 	}
 	row.RTTMillis, row.OffsetMilli = distance(n.Status)
 	return row
 }
 
-func findingRows(findings []members.Finding) []view.Finding {
+func findingRows(findings []membership.Finding) []view.Finding {
 	rows := []view.Finding{}
 	for _, f := range findings {
 		rows = append(rows, view.Finding{Topic: f.Topic, Level: f.Level.String(), Text: f.Text})

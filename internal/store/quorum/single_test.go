@@ -9,7 +9,7 @@ import (
 
 	redisacts "github.com/quorate/quorate/internal/store/quorum/acts"
 	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
@@ -23,25 +23,25 @@ import (
 // A form is a way to have one Redis.
 type form struct {
 	name   string
-	node   func(t *testing.T) members.NodeConfig
+	node   func(t *testing.T) membership.NodeConfig
 	copies int
 }
 
 func forms() []form {
 	return []form{
-		{"alone", func(t *testing.T) members.NodeConfig {
+		{"alone", func(t *testing.T) membership.NodeConfig {
 			t.Helper()
-			return members.NodeConfig{URL: redistest.Start(t).URL()}
+			return membership.NodeConfig{URL: redistest.Start(t).URL()}
 		}, 0},
-		{"sentinel", func(t *testing.T) members.NodeConfig {
+		{"sentinel", func(t *testing.T) membership.NodeConfig {
 			t.Helper()
 			master := redistest.Start(t)
 			redistest.StartReplicas(t, master, 2)
-			return members.NodeConfig{Master: redistest.MasterName, Seeds: redistest.URLs(redistest.StartSentinels(t, master.Addr(), 2))}
+			return membership.NodeConfig{Master: redistest.MasterName, Seeds: redistest.URLs(redistest.StartSentinels(t, master.Addr(), 2))}
 		}, 2},
-		{"cluster", func(t *testing.T) members.NodeConfig {
+		{"cluster", func(t *testing.T) membership.NodeConfig {
 			t.Helper()
-			return members.NodeConfig{Seeds: redistest.URLs(redistest.StartCluster(t, 1))}
+			return membership.NodeConfig{Seeds: redistest.URLs(redistest.StartCluster(t, 1))}
 		}, 1},
 	}
 }
@@ -71,7 +71,7 @@ func TestSingle(t *testing.T) {
 
 // A single is one Redis, and the number of namespaces that tests have had of it.
 type single struct {
-	node       members.NodeConfig
+	node       membership.NodeConfig
 	copies     int
 	namespaces atomic.Int32
 }
@@ -80,9 +80,9 @@ type single struct {
 func (s *single) connect(tb testing.TB) func() *Cluster {
 	tb.Helper()
 	node := s.node
-	node.Name = members.SingleName
-	cfg := members.Config{
-		Namespace: fmt.Sprint("n", s.namespaces.Add(1)), Nodes: []members.NodeConfig{node}, Copies: s.copies,
+	node.Name = membership.SingleName
+	cfg := membership.Config{
+		Namespace: fmt.Sprint("n", s.namespaces.Add(1)), Nodes: []membership.NodeConfig{node}, Copies: s.copies,
 		Timeout: 500 * time.Millisecond, Grace: time.Minute,
 	}
 	open := func() *Cluster {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
@@ -95,7 +95,7 @@ func (d *database) unlock() { <-d.lock }
 // finish returns a transaction with the end of the run, and with an effect. It holds the
 // claims of the job.
 func (s *session) finish(ctx context.Context) (kv.Txn, error) {
-	end, err := finishing.From(ctx)()
+	end, err := finishtx.From(ctx)()
 	if err := errors.Join(err, s.answers(ctx)); err != nil {
 		return kv.Txn{}, err
 	}
@@ -112,7 +112,7 @@ func (s *session) finish(ctx context.Context) (kv.Txn, error) {
 }
 
 // ending is the transaction that ends the run with the token.
-func ending(read kv.Record, life string, end finishing.End) (kv.Txn, error) {
+func ending(read kv.Record, life string, end finishtx.End) (kv.Txn, error) {
 	all, err := records.Decode[records.Claims](read)
 	if err != nil {
 		return kv.Txn{}, err

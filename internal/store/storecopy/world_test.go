@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -42,9 +42,9 @@ var kinds = map[string]func(*testing.T) world{"redis": onRedis, "one store": onO
 
 func onRedis(t *testing.T) world {
 	t.Helper()
-	cfg := members.Config{Namespace: "copy", Timeout: 200 * time.Millisecond, TTL: ttl, Grace: grace}
+	cfg := membership.Config{Namespace: "copy", Timeout: 200 * time.Millisecond, TTL: ttl, Grace: grace}
 	for _, u := range redistest.URLs(redistest.StartN(t, 3)) {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: u})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: u})
 	}
 	c, err := quorum.Open(cfg)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/truth"
+	"github.com/quorate/quorate/internal/testkit/checker"
 )
 
 // Times in the configuration.
@@ -43,10 +43,10 @@ type Campaign struct {
 	// Replicas are the last process of each.
 	Replicas map[string]*Replica
 	// Facts are what is true of the store: whether it forgets, and when it hung.
-	Facts truth.Record
+	Facts checker.Record
 	// Apart are spans in which two servers took themselves for the only one. Nothing is
 	// promised of them.
-	Apart []truth.Span
+	Apart []checker.Span
 
 	from      time.Time
 	outsiders string // the path of its configuration
@@ -65,7 +65,7 @@ func New(t *testing.T) *Campaign {
 	return &Campaign{
 		T: t, Rand: rand.New(rand.NewPCG(n, 0)), Replicas: map[string]*Replica{}, faults: map[string]int{},
 		Config: filepath.Join(dir, "config.yaml"), Sink: filepath.Join(dir, "lines"),
-		Facts: truth.Record{TTL: TTL, Window: window},
+		Facts: checker.Record{TTL: TTL, Window: window},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/testkit/truth"
+	"github.com/quorate/quorate/internal/testkit/checker"
 )
 
 // Finish waits until the last ticks are settled, and checks all of them, before and after the
@@ -42,7 +42,7 @@ func (c *Campaign) Finish() {
 func (c *Campaign) Due(job string, every time.Duration, from, to time.Time) {
 	for at := from.Truncate(every).Add(every); !at.After(to); at = at.Add(every) {
 		if !c.wasApart(at) {
-			c.Facts.Ticks = append(c.Facts.Ticks, truth.Tick{Job: job, At: at.UTC()})
+			c.Facts.Ticks = append(c.Facts.Ticks, checker.Tick{Job: job, At: at.UTC()})
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (c *Campaign) Due(job string, every time.Duration, from, to time.Time) {
 // wasApart reports whether the tick may have been claimed while two servers took themselves
 // for the only one.
 func (c *Campaign) wasApart(tick time.Time) bool {
-	return slices.ContainsFunc(c.Apart, func(s truth.Span) bool { return tick.After(s.From.Add(-window)) && tick.Before(s.To) })
+	return slices.ContainsFunc(c.Apart, func(s checker.Span) bool { return tick.After(s.From.Add(-window)) && tick.Before(s.To) })
 }
 
 // settledWithin is how long after the last trouble every tick has a row, where a replica
@@ -59,13 +59,13 @@ const settledWithin = time.Minute
 
 // CheckTruth compares the ledger's rows of jobs that have ticks with the lines in the sink and
 // the logs of all processes. While processes live, rows may still come. It returns the rows.
-func (c *Campaign) CheckTruth() map[truth.Tick]view.Tick {
+func (c *Campaign) CheckTruth() map[checker.Tick]view.Tick {
 	c.Helper()
 	until := time.Now().Add(settledWithin)
 	for ; ; c.Wait(time.Second) {
 		r, rows := c.record()
-		violations := truth.Check(r)
-		lives := slices.ContainsFunc(r.Lives, func(l truth.Life) bool { return l.Until.IsZero() })
+		violations := checker.Check(r)
+		lives := slices.ContainsFunc(r.Lives, func(l checker.Life) bool { return l.Until.IsZero() })
 		if len(violations) > 0 && lives && !c.Failed() && time.Now().Before(until) {
 			continue
 		}
@@ -78,9 +78,9 @@ func (c *Campaign) CheckTruth() map[truth.Tick]view.Tick {
 
 // record reads the ledger, and then the logs and the sink: a replica logs each record, and a
 // job has written its line before its run has ended.
-func (c *Campaign) record() (truth.Record, map[truth.Tick]view.Tick) {
+func (c *Campaign) record() (checker.Record, map[checker.Tick]view.Tick) {
 	c.Helper()
-	r, rows := c.Facts, map[truth.Tick]view.Tick{}
+	r, rows := c.Facts, map[checker.Tick]view.Tick{}
 	jobs := map[string]bool{}
 	for _, tick := range r.Ticks {
 		jobs[tick.Job] = true
@@ -106,9 +106,9 @@ func (c *Campaign) record() (truth.Record, map[truth.Tick]view.Tick) {
 }
 
 // told is what a row of the ledger says.
-func told(row view.Tick) truth.Row {
-	r := truth.Row{
-		Tick: truth.Tick{Job: row.Job, At: view.Time(&row.Tick)}, Outcome: row.Outcome,
+func told(row view.Tick) checker.Row {
+	r := checker.Row{
+		Tick: checker.Tick{Job: row.Job, At: view.Time(&row.Tick)}, Outcome: row.Outcome,
 		Replica: view.Text(row.Replica), Started: view.Time(row.Started),
 	}
 	if row.Code != nil {
@@ -124,14 +124,14 @@ func told(row view.Tick) truth.Row {
 const Began = "began"
 
 // Effects are the lines that the jobs have written so far.
-func (c *Campaign) Effects() (list []truth.Effect) {
+func (c *Campaign) Effects() (list []checker.Effect) {
 	c.Helper()
 	b, err := os.ReadFile(c.Sink)
 	if err != nil && !os.IsNotExist(err) {
 		c.Fatal(err)
 	}
 	for text := range strings.Lines(string(b)) {
-		var e truth.Effect
+		var e checker.Effect
 		var at, stage string
 		if n, err := fmt.Sscan(text, &at, &e.Token, &e.Replica, &e.Job, &stage); n < 4 {
 			c.Fatalf("line %q: %v", text, err)
@@ -146,12 +146,12 @@ func (c *Campaign) Effects() (list []truth.Effect) {
 }
 
 // AwaitRun waits until a tick of now has run, and returns it.
-func (c *Campaign) AwaitRun() (first truth.Effect) {
+func (c *Campaign) AwaitRun() (first checker.Effect) {
 	c.Helper()
 	from := time.Now()
 	c.Eventually("ticks run again", func() bool {
 		list := c.Effects()
-		n := slices.IndexFunc(list, func(e truth.Effect) bool { return e.At.After(from) })
+		n := slices.IndexFunc(list, func(e checker.Effect) bool { return e.At.After(from) })
 		if n >= 0 {
 			first = list[n]
 		}
@@ -164,7 +164,7 @@ func (c *Campaign) AwaitRun() (first truth.Effect) {
 // grow from tick to tick. Only a job that is repeated after a crash may write twice.
 func (c *Campaign) CheckOnce() {
 	c.Helper()
-	last, seen := map[string]truth.Effect{}, map[truth.Tick]truth.Effect{}
+	last, seen := map[string]checker.Effect{}, map[checker.Tick]checker.Effect{}
 	for _, e := range c.Effects() {
 		if c.wasApart(e.At) {
 			continue

@@ -1,6 +1,6 @@
 // Package campaigntest runs campaigns: three replicas that use one store work as processes of
 // their own, while they and the servers of the store are killed, frozen and cut off. Afterwards
-// no tick has run twice, tokens have grown, and package truth finds the ledger true.
+// no tick has run twice, tokens have grown, and package checker finds the ledger true.
 //
 // The test binary is the program: its TestMain calls cmd.Main where IsProgram says so. A
 // campaign names its store by a section of the configuration:

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/truth"
+	"github.com/quorate/quorate/internal/testkit/checker"
 )
 
 // A Replica is a process of one.
@@ -30,7 +30,7 @@ type Replica struct {
 
 	mu     sync.Mutex
 	lines  []string
-	frozen []truth.Span
+	frozen []checker.Span
 	killed bool
 	ended  time.Time
 }
@@ -146,7 +146,7 @@ func (r *Replica) Freeze() (thaw func()) {
 		r.Signal(syscall.SIGCONT)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.frozen = append(r.frozen, truth.Span{From: from, To: time.Now()})
+		r.frozen = append(r.frozen, checker.Span{From: from, To: time.Now()})
 	}
 }
 
@@ -178,12 +178,12 @@ func (r *Replica) Drained() {
 
 // Life is the log of the process, and its end. Another release may have other messages, so
 // only its end counts, and what it did.
-func (r *Replica) Life() truth.Life {
+func (r *Replica) Life() checker.Life {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := truth.Life{Replica: r.ID, Foreign: true}
+	l := checker.Life{Replica: r.ID, Foreign: true}
 	if !r.foreign {
-		l = truth.ParseLog(r.ID, r.lines)
+		l = checker.ParseLog(r.ID, r.lines)
 	}
 	l.Until, l.Killed, l.Frozen = r.ended, r.killed, slices.Clone(r.frozen)
 	return l

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -43,7 +43,7 @@ func Finish[Result any](
 	ctx context.Context, exec func(ctx context.Context, statement string, args ...any) (Result, error),
 	run jobs.Run,
 ) error {
-	prepare := finishing.From(ctx)
+	prepare := finishtx.From(ctx)
 	if prepare == nil {
 		return errors.New("finishing a run: the context is not that of a run: use the one that the function was called with")
 	}
@@ -64,7 +64,7 @@ func Finish[Result any](
 var seen = regexp.MustCompile(`has seen ([0-9]+)`)
 
 // refusal is the error for callers.
-func refusal(ctx context.Context, end finishing.End, err error) error {
+func refusal(ctx context.Context, end finishtx.End, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -90,13 +90,13 @@ func refusal(ctx context.Context, end finishing.End, err error) error {
 	return err
 }
 
-func stale(ctx context.Context, end finishing.End, seen uint64) error {
+func stale(ctx context.Context, end finishtx.End, seen uint64) error {
 	return fence.Refused(ctx, &fence.StaleError{Resource: end.Job, Token: locking.Token(end.Token), Seen: locking.Token(seen)})
 }
 
 // noClaim is the error for a claim that the database of the transaction does not have. The store
 // of the replica tells why.
-func noClaim(ctx context.Context, end finishing.End, err error) error {
+func noClaim(ctx context.Context, end finishtx.End, err error) error {
 	has, seen, failed := end.Look(ctx)
 	switch {
 	case failed != nil:

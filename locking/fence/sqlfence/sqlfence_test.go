@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
@@ -208,8 +208,8 @@ func TestFinishOfAClaimThatIsNotThere(t *testing.T) {
 	} {
 		told := 0
 		ctx := fence.WithObserver(t.Context(), func(*fence.StaleError) { told++ })
-		ctx = finishing.With(ctx, func() (finishing.End, error) {
-			return finishing.End{Schema: `"a""b"`, Job: "job", Token: 7, Owner: "own", Look: func(context.Context) (bool, uint64, error) { return tt.has, tt.seen, tt.err }}, nil
+		ctx = finishtx.With(ctx, func() (finishtx.End, error) {
+			return finishtx.End{Schema: `"a""b"`, Job: "job", Token: 7, Owner: "own", Look: func(context.Context) (bool, uint64, error) { return tt.has, tt.seen, tt.err }}, nil
 		}, `"a""b"`)
 		err := sqlfence.Finish(ctx, func(_ context.Context, statement string, args ...any) (sql.Result, error) {
 			if !strings.HasPrefix(statement, `SELECT "a""b".finish_run(`) || !slices.Contains(args, any("own")) {

@@ -25,7 +25,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -68,7 +68,7 @@ func Trigger[Result any](
 
 // schemaFor is the schema to ask, quoted, for a caller that names one, or none.
 func schemaFor(ctx context.Context, name string) (string, error) {
-	own, inRun := finishing.Schema(ctx)
+	own, inRun := finishtx.Schema(ctx)
 	named := `"` + strings.ReplaceAll(cmp.Or(name, "quorate"), `"`, `""`) + `"`
 	switch {
 	case own == "" && inRun && name == "":

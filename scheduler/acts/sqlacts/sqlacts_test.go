@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/acts/sqlacts"
 )
@@ -16,7 +16,7 @@ import (
 func TestSchemaOfTheRun(t *testing.T) {
 	t.Parallel()
 	inRun := func(schema string) context.Context {
-		return finishing.With(t.Context(), func() (finishing.End, error) { return finishing.End{}, errors.New("not asked") }, schema)
+		return finishtx.With(t.Context(), func() (finishtx.End, error) { return finishtx.End{}, errors.New("not asked") }, schema)
 	}
 	for name, tt := range map[string]struct {
 		ctx   context.Context

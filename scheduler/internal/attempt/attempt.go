@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -147,7 +147,7 @@ func (a *attempt) conclude(v job.Verdict) {
 // It records the tick if no replica with the labels is alive that was there when the tick
 // came. The record of a run replaces it, so a late roster does no harm.
 func (a *attempt) leaveToOthers() {
-	again.After(a.waits, a.Tick.Until.Sub(a.Now()))
+	retry.After(a.waits, a.Tick.Until.Sub(a.Now()))
 	there := slices.DeleteFunc(slices.Clone(a.Live()), func(r roster.Replica) bool { return r.Started.After(a.Tick.Start) })
 	if len(roster.Eligible(there, a.Job.Labels)) == 0 {
 		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(a.Job.Labels)}}))

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler/internal/event"
@@ -46,7 +46,7 @@ func (c *call) do(ctx context.Context) {
 		ctx = timed
 	}
 	schema, _ := c.database()
-	c.ctx = jobs.WithPrevious(finishing.With(fence.WithObserver(ctx, c.refuse), c.prepareFinish, schema), c.previous)
+	c.ctx = jobs.WithPrevious(finishtx.With(fence.WithObserver(ctx, c.refuse), c.prepareFinish, schema), c.previous)
 	var watcher sync.WaitGroup
 	watcher.Go(c.watchOverdue)
 	defer func() {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -62,7 +62,7 @@ func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
 		if _, asked := errors.AsType[*acts.ReusedIDError](err); asked {
 			return nil // by an earlier attempt with another end: nothing else makes this ID
 		}
-		if !roster.Passing(err) || !again.After(ctx, endPause) {
+		if !roster.Passing(err) || !retry.After(ctx, endPause) {
 			return err
 		}
 	}

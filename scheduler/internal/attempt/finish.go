@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -24,10 +24,10 @@ type settler interface {
 	// Settle waits until no such transaction is under way. It returns whether the run has
 	// ended, and with which note. An error means that this is unknown.
 	Settle(ctx context.Context) (note []byte, ended bool, err error)
-	// Database is where the store keeps the claim, as finishing.End has it: the schema is empty
+	// Database is where the store keeps the claim, as finishtx.End has it: the schema is empty
 	// unless the store is a database with such transactions.
 	Database() (schema, owner string)
-	// Look is that of finishing.End.
+	// Look is that of finishtx.End.
 	Look(ctx context.Context) (has bool, seen uint64, err error)
 }
 
@@ -56,23 +56,23 @@ func (c *call) database() (schema, owner string) {
 }
 
 // prepareFinish is the end of the run if it succeeds now, in a transaction of the function.
-func (c *call) prepareFinish() (finishing.End, error) {
+func (c *call) prepareFinish() (finishtx.End, error) {
 	schema, owner := c.database()
 	if schema == "" {
-		return finishing.End{}, errNotSettler
+		return finishtx.End{}, errNotSettler
 	}
 	c.finish.mu.Lock()
 	defer c.finish.mu.Unlock()
 	select {
 	case <-c.returned:
-		return finishing.End{}, errCallOver
+		return finishtx.End{}, errCallOver
 	default:
 	}
 	e := c.entry(ledger.Succeeded)
 	e.Tries, e.Finished = c.run.Try-c.spent, c.Now()
 	e.StaleWrites, e.Reason = c.refused.account(c.Job.Name, e.Reason)
 	c.finish.prepared, c.finish.log = &e, c.run.Logger
-	return finishing.End{
+	return finishtx.End{
 		Schema: schema, Job: c.Job.StoredAs(), Token: uint64(c.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e),
 		Followers: c.Job.Follows(e.Outcome), Look: c.lease.(settler).Look,
 	}, nil

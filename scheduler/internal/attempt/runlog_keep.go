@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -26,7 +26,7 @@ func (r *Run) archive(e ledger.Entry) {
 	ctx, cancel := context.WithTimeout(r.stops.Releases, archiveTimeout)
 	defer cancel()
 	err := r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...)
-	for roster.Passing(err) && again.After(ctx, endPause) {
+	for roster.Passing(err) && retry.After(ctx, endPause) {
 		err = r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...)
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -16,7 +16,7 @@ type Acts struct {
 	// Unreadable notes values that cannot be read.
 	Unreadable *unreadable.Log
 
-	set     *members.Set
+	set     *membership.Set
 	keep    int // acts in the audit log
 	refused int // acts in the log of refused acts
 	most    int // open requests
@@ -29,7 +29,7 @@ type Acts struct {
 
 // New returns the acts on the nodes of set. It contacts none of them. The caller closes
 // the set.
-func New(set *members.Set) *Acts {
+func New(set *membership.Set) *Acts {
 	return &Acts{
 		set: set, keep: acts.KeepAudit, refused: acts.KeepRefused,
 		most: acts.MaxOpen, pauses: acts.MaxPauses, lua: newScripts(), views: map[string]view{},
@@ -42,7 +42,7 @@ func (a *Acts) keys() []string {
 }
 
 // call runs a script on all nodes and returns the replies of at least a quorum.
-func (a *Acts) call(ctx context.Context, doing string, script *members.Script, args ...any) ([]members.Reply, error) {
+func (a *Acts) call(ctx context.Context, doing string, script *membership.Script, args ...any) ([]membership.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

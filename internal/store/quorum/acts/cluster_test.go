@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/schedtest"
@@ -24,19 +24,19 @@ const smallPauses = 20
 
 // connect declares the nodes as new and opens the acts they keep. For as long as
 // the test it looks after nodes that are down or blank.
-func connect(tb testing.TB, on redistest.Cluster, mend ...func(*members.Config)) *Acts {
+func connect(tb testing.TB, on redistest.Cluster, mend ...func(*membership.Config)) *Acts {
 	tb.Helper()
-	cfg := members.Config{
+	cfg := membership.Config{
 		Namespace: on.Namespace, Dial: on.Dial, Embedded: on.Dial != nil,
 		Timeout: 3 * time.Second, TTL: 30 * time.Second, Grace: time.Minute,
 	}
 	for _, u := range on.URLs {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: u})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: u})
 	}
 	for _, m := range mend {
 		m(&cfg)
 	}
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func connect(tb testing.TB, on redistest.Cluster, mend ...func(*members.Config))
 
 func TestActsConform(t *testing.T) {
 	t.Parallel()
-	redistest.OnEvery(t, members.ACLRules("quorate*"), func(t *testing.T, f redistest.Fleet) {
+	redistest.OnEvery(t, membership.ACLRules("quorate*"), func(t *testing.T, f redistest.Fleet) {
 		schedtest.RunActs(t, schedtest.ActsBackend{
 			Hooks: schedtest.Hooks{Bubble: f.Bubble},
 			New: func(tb testing.TB) acts.Store {

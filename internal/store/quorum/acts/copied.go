@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quorate/quorate/internal/store/quorum/copying"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // NewSealed returns acts that can also be written to nodes that are sealed for a copy.
-func NewSealed(set *members.Set) *Acts {
+func NewSealed(set *membership.Set) *Acts {
 	a := New(set)
 	a.lua.learn = a.lua.learn.AcceptSealed()
 	return a
@@ -18,7 +18,7 @@ func NewSealed(set *members.Set) *Acts {
 
 // Copy stores the acts of another store, in the order of their times.
 func (a *Acts) Copy(ctx context.Context, list []acts.Act) error {
-	var logged []copying.Value
+	var logged []transfer.Value
 	for _, act := range list {
 		v, err := newValue(act)
 		if err != nil {
@@ -28,7 +28,7 @@ func (a *Acts) Copy(ctx context.Context, list []acts.Act) error {
 		if act.Refused() {
 			log = "refused"
 		}
-		logged = append(logged, copying.Value{Key: a.set.Key(log), Score: fmt.Sprint(v.at), Text: v.rest})
+		logged = append(logged, transfer.Value{Key: a.set.Key(log), Score: fmt.Sprint(v.at), Text: v.rest})
 		if act.IsNote() {
 			continue
 		}
@@ -36,5 +36,5 @@ func (a *Acts) Copy(ctx context.Context, list []acts.Act) error {
 			return err
 		}
 	}
-	return copying.Put(ctx, a.set, logged)
+	return transfer.Put(ctx, a.set, logged)
 }

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -97,7 +97,7 @@ func (a *Acts) askFor(ctx context.Context, doing string, act acts.Act, r reserva
 	return all, nil
 }
 
-func (a *asked) add(r members.Reply) error {
+func (a *asked) add(r membership.Reply) error {
 	switch r.Code {
 	case "OK":
 		a.ok++

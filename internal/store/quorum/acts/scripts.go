@@ -3,7 +3,7 @@ package acts
 import (
 	_ "embed"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 //go:embed common.lua
@@ -36,13 +36,13 @@ var refuseLua string
 // scripts are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
 type scripts struct {
-	reserve, take, learn *members.Script
-	look, find, audit    *members.Script
-	refuse               *members.Script
+	reserve, take, learn *membership.Script
+	look, find, audit    *membership.Script
+	refuse               *membership.Script
 }
 
 func newScripts() scripts {
-	script := func(name, src string) *members.Script { return members.NewScript(name, commonLua+src) }
+	script := func(name, src string) *membership.Script { return membership.NewScript(name, commonLua+src) }
 	return scripts{
 		reserve: script("reserve", sweepLua+reserveLua),
 		take:    script("take", takeLua),

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // keepExpired is how long nodes keep an expired request, as in common.lua.
@@ -18,7 +18,7 @@ const learnAtOnce = 50
 
 // A view is one node's answer about all acts. It is never changed.
 type view struct {
-	node    *members.Node
+	node    *membership.Node
 	version string
 	// vouches is false for a node that may have lost its memory: acts that it lacks may
 	// still exist.
@@ -31,7 +31,7 @@ type view struct {
 // Nodes whose version is unchanged send nothing.
 func (a *Acts) readViews(ctx context.Context, doing string) ([]view, error) {
 	all := a.set.Nodes()
-	replies, views := make([]members.Reply, len(all)), make([]view, len(all))
+	replies, views := make([]membership.Reply, len(all)), make([]view, len(all))
 	var asking sync.WaitGroup
 	for i, n := range all {
 		known := a.view(n)
@@ -86,7 +86,7 @@ func (a *Acts) sendMissing(ctx context.Context, views []view, lacking []map[stri
 }
 
 // update returns the view of a node after its answer.
-func (a *Acts) update(v view, n *members.Node, r members.Reply) view {
+func (a *Acts) update(v view, n *membership.Node, r membership.Reply) view {
 	next := view{node: n, version: v.version, now: r.NodeTime.UnixMilli(), vouches: r.Arg(0) == "1", values: v.values}
 	if r.Code == "SAME" {
 		return next
@@ -104,7 +104,7 @@ func (a *Acts) update(v view, n *members.Node, r members.Reply) view {
 }
 
 // view returns the node's last view; without a version if there is none.
-func (a *Acts) view(n *members.Node) view {
+func (a *Acts) view(n *membership.Node) view {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.views[n.Name()]

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -27,13 +27,13 @@ const smallKeep = 100
 
 // A cluster is nodes and one replica that uses them.
 type cluster struct {
-	set    *members.Set
+	set    *membership.Set
 	locker *redlock.Locker
 	*Ledger
 }
 
 // connect declares the nodes as new and connects a replica as long as the test.
-func connect(tb testing.TB, on redistest.Cluster, mend ...func(*members.Config)) *cluster {
+func connect(tb testing.TB, on redistest.Cluster, mend ...func(*membership.Config)) *cluster {
 	tb.Helper()
 	c := open(tb, on, mend...)
 	if err := c.set.Init(tb.Context(), false); err != nil {
@@ -44,19 +44,19 @@ func connect(tb testing.TB, on redistest.Cluster, mend ...func(*members.Config))
 }
 
 // open connects a replica to nodes as they are.
-func open(tb testing.TB, on redistest.Cluster, mend ...func(*members.Config)) *cluster {
+func open(tb testing.TB, on redistest.Cluster, mend ...func(*membership.Config)) *cluster {
 	tb.Helper()
-	cfg := members.Config{
+	cfg := membership.Config{
 		Namespace: on.Namespace, Dial: on.Dial, Embedded: on.Dial != nil,
 		Timeout: 1500 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
 	}
 	for _, u := range on.URLs {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: u})
+		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: u})
 	}
 	for _, m := range mend {
 		m(&cfg)
 	}
-	set, err := members.Open(cfg)
+	set, err := membership.Open(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -13,7 +13,7 @@ import (
 )
 
 // leastRules are those of the least privileged user.
-var leastRules = members.ACLRules("quorate*")
+var leastRules = membership.ACLRules("quorate*")
 
 func backend(f redistest.Fleet) schedtest.LedgerBackend {
 	return schedtest.LedgerBackend{

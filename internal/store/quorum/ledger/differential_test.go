@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/quorate/quorate/internal/store/protocol"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
 )
@@ -56,7 +56,7 @@ const (
 
 type differ struct{ *difftest.Bench }
 
-func (d differ) call(rt *rapid.T, script *members.Script, sealed string, keys []string, own ...string) {
+func (d differ) call(rt *rapid.T, script *membership.Script, sealed string, keys []string, own ...string) {
 	head := difftest.Ours()
 	head.Sealed = sealed
 	d.Call(rt, script, append([]string{difftest.NodeKey}, keys...), head.Draw(rt).Args(own...), func(wire []string) {
@@ -73,7 +73,7 @@ func tickText(rt *rapid.T) string {
 	return strconv.Itoa(1_800_000_000_000 + 1000*rapid.IntRange(0, 3).Draw(rt, "tick"))
 }
 
-func (d differ) record(rt *rapid.T, script *members.Script) {
+func (d differ) record(rt *rapid.T, script *membership.Script) {
 	stream := rapid.SampledFrom([]string{"Nschedule|", "Nmanual|"}).Draw(rt, "stream")
 	why := rapid.SampledFrom([]string{"a", "b{}", "bc|d", `b{"outcome":"skipped"}`, `b{"outcome":"missed"}`, `b{"outcome":"skipped","stale":1}`}).Draw(rt, "why")
 	keep := rapid.SampledFrom([]string{"3", "3", "5", "1", "0", "x"}).Draw(rt, "keep")
@@ -114,7 +114,7 @@ func packed(tick, v, overlaps string) string {
 }
 
 // read asks for the job, and perhaps for one more that has nothing.
-func (d differ) read(rt *rapid.T, script *members.Script) {
+func (d differ) read(rt *rapid.T, script *membership.Script) {
 	var keys, own []string
 	for i := range rapid.IntRange(1, 2).Draw(rt, "jobs") {
 		from := rapid.SampledFrom([]string{"", "("}).Draw(rt, "before") + tickText(rt)
@@ -142,7 +142,7 @@ func logText(rt *rapid.T) string {
 }
 
 // store keeps none, one or two logs.
-func (d differ) store(rt *rapid.T, script *members.Script) {
+func (d differ) store(rt *rapid.T, script *membership.Script) {
 	keep := rapid.SampledFrom([]string{"3", "5", "1", "0"}).Draw(rt, "keep")
 	age := int64(0)
 	if rapid.Bool().Draw(rt, "by age") {
@@ -159,7 +159,7 @@ func replicaID(rt *rapid.T) string {
 	return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
 }
 
-func (d differ) announce(rt *rapid.T, script *members.Script) {
+func (d differ) announce(rt *rapid.T, script *membership.Script) {
 	own := []string{
 		window(rt), strconv.FormatInt((4 * difftest.Leap).Milliseconds(), 10),
 		rapid.SampledFrom([]string{"0", "1", "2", "100"}).Draw(rt, "silent ones kept"), rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "list them"),
@@ -195,7 +195,7 @@ func announcements(rt *rapid.T) []string {
 	return list
 }
 
-func (d differ) leave(rt *rapid.T, script *members.Script) {
+func (d differ) leave(rt *rapid.T, script *membership.Script) {
 	key := rapid.SampledFrom([]string{rosterKey, jobsKey}).Draw(rt, "list")
 	ids := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2).Draw(rt, "ids")
 	d.call(rt, script, "1", []string{key}, ids...)

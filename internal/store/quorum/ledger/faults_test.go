@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -22,7 +22,7 @@ func TestLostMinority(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
 	formatted := make(chan string, 20)
-	c := connect(t, redistest.Servers(servers), func(cfg *members.Config) {
+	c := connect(t, redistest.Servers(servers), func(cfg *membership.Config) {
 		cfg.Observer.Formatted = func(node string, _ time.Time) { formatted <- node }
 	})
 	c.run(t, "job", 1)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -29,7 +29,7 @@ func (l *Ledger) KeepSet(ctx context.Context, hash string, packed []byte) error 
 	return err
 }
 
-func (l *Ledger) keepSet(ctx context.Context, hash string, packed ...any) ([]members.Reply, error) {
+func (l *Ledger) keepSet(ctx context.Context, hash string, packed ...any) ([]membership.Reply, error) {
 	args := append([]any{keepSets.Milliseconds()}, packed...)
 	const doing = "keeping a set of jobs"
 	return answers(l.set, doing, l.set.Call(ctx, l.lua.keepSet, []string{l.set.Key("set", hash)}, args...))

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -32,9 +32,9 @@ func TestLatest(t *testing.T) {
 		return string(b)
 	}
 	all := []string{text("b", 0), text("a", time.Second)}
-	replies := []members.Reply{{Node: "n1", Args: []string{text("a", 0)}}}
+	replies := []membership.Reply{{Node: "n1", Args: []string{text("a", 0)}}}
 	for _, node := range []string{"n2", "n3", "n4", "n5"} {
-		replies = append(replies, members.Reply{Node: node, Args: all})
+		replies = append(replies, membership.Reply{Node: node, Args: all})
 	}
 	list := latest(nil, replies, func(b beaten) (string, time.Time) { return b.ID, b.Seen })
 	got := make([]string, len(list))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
@@ -26,7 +26,7 @@ type Ledger struct {
 	// Unreadable notes records that cannot be read.
 	Unreadable *unreadable.Log
 
-	set    *members.Set
+	set    *membership.Set
 	keep   int           // notes per job
 	lately time.Duration // how long a replica stays after its last beat
 	lua    scripts
@@ -36,7 +36,7 @@ type Ledger struct {
 
 // New returns the ledger that the nodes of set keep. It contacts none of them.
 // The caller closes the set.
-func New(set *members.Set) *Ledger {
+func New(set *membership.Set) *Ledger {
 	l := &Ledger{set: set, keep: keepRecords, lately: scheduler.SeenLately, lua: newScripts()}
 	l.list, l.names = locking.NodeList(set.Names())
 	return l
@@ -56,7 +56,7 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 	if err != nil {
 		return false, err
 	}
-	good = slices.DeleteFunc(good, func(r members.Reply) bool { return r.Code == "FUTURE" })
+	good = slices.DeleteFunc(good, func(r membership.Reply) bool { return r.Code == "FUTURE" })
 	if len(good) < l.set.Quorum() {
 		return false, fmt.Errorf("%s: %w", doing, locking.ErrFuture)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/plainjson"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -55,6 +55,6 @@ func (l *Ledger) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error 
 // version is the key of a version of a job.
 func version(j scheduler.JobInfo) string { return j.Name + "|" + j.Hash }
 
-func (l *Ledger) call(ctx context.Context, doing string, script *members.Script, key string, args ...any) ([]members.Reply, error) {
+func (l *Ledger) call(ctx context.Context, doing string, script *membership.Script, key string, args ...any) ([]membership.Reply, error) {
 	return answers(l.set, doing, l.set.Call(ctx, script, []string{l.set.Key(key)}, args...))
 }

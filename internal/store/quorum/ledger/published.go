@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -38,9 +38,9 @@ func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 }
 
 // published returns the full list of each node, as one reply.
-func (l *Ledger) published(ctx context.Context) []members.Reply {
+func (l *Ledger) published(ctx context.Context) []membership.Reply {
 	list := l.set.Nodes()
-	replies := make([]members.Reply, len(list))
+	replies := make([]membership.Reply, len(list))
 	var wg sync.WaitGroup
 	for i, n := range list {
 		wg.Go(func() { replies[i] = l.publishedAt(ctx, n) })
@@ -51,7 +51,7 @@ func (l *Ledger) published(ctx context.Context) []members.Reply {
 
 // publishedAt pages through the list of a node until the end, or until it does not
 // answer.
-func (l *Ledger) publishedAt(ctx context.Context, n *members.Node) members.Reply {
+func (l *Ledger) publishedAt(ctx context.Context, n *membership.Node) membership.Reply {
 	keys := []string{l.set.Key("jobs")}
 	var all []string
 	for from := "0"; ; {

@@ -1,8 +1,8 @@
 package ledger
 
-import "github.com/quorate/quorate/internal/store/quorum/members"
+import "github.com/quorate/quorate/internal/store/quorum/membership"
 
 // answers returns the replies of the nodes that answered, or locking.ErrNoQuorum.
-func answers(set *members.Set, doing string, replies []members.Reply) ([]members.Reply, error) {
+func answers(set *membership.Set, doing string, replies []membership.Reply) ([]membership.Reply, error) {
 	return set.Answers(doing, replies)
 }

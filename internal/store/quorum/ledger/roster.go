@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -57,7 +57,7 @@ func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 		for j, text := range reply.Args {
 			reply.Args[j] = strings.TrimPrefix(text, silent)
 		}
-		for _, r := range latest(l.Unreadable, []members.Reply{reply}, heard) {
+		for _, r := range latest(l.Unreadable, []membership.Reply{reply}, heard) {
 			if nodes[r.Process()]++; r.Seen.After(lost[r.Process()].Seen) {
 				lost[r.Process()] = r
 			}
@@ -78,7 +78,7 @@ func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 // silent precedes the announcement of a replica that was not heard lately.
 const silent = "lost|"
 
-func heartbeats(ctx context.Context, l *Ledger, doing string, script *members.Script, lost int, announced ...any) ([]members.Reply, error) {
+func heartbeats(ctx context.Context, l *Ledger, doing string, script *membership.Script, lost int, announced ...any) ([]membership.Reply, error) {
 	args := append([]any{l.lately.Milliseconds(), scheduler.RememberLost.Milliseconds(), scheduler.MostLost, lost}, announced...)
 	return l.call(ctx, doing, script, "replicas", args...)
 }
@@ -97,7 +97,7 @@ var errNameless = errors.New("it has no name")
 
 // latest decodes the nodes' texts, each only once, and returns the newest of each name,
 // sorted by name.
-func latest[V any](u *unreadable.Log, replies []members.Reply, key func(V) (string, time.Time)) []V {
+func latest[V any](u *unreadable.Log, replies []membership.Reply, key func(V) (string, time.Time)) []V {
 	newest, known := map[string]V{}, map[string]bool{}
 	for _, reply := range replies {
 		for _, text := range reply.Args {

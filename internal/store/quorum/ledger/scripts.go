@@ -3,7 +3,7 @@ package ledger
 import (
 	_ "embed"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 )
 
@@ -40,28 +40,28 @@ var readSetLua string
 // scripts are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
 type scripts struct {
-	record, read          *members.Script
-	store, log            *members.Script
-	announce, look, leave *members.Script
-	publish, published    *members.Script
-	keepSet, readSet      *members.Script
+	record, read          *membership.Script
+	store, log            *membership.Script
+	announce, look, leave *membership.Script
+	publish, published    *membership.Script
+	keepSet, readSet      *membership.Script
 }
 
 func newScripts() scripts {
-	announce := members.NewScript("announce", announceLua)
+	announce := membership.NewScript("announce", announceLua)
 	return scripts{
-		record:   members.NewScript("record", recordLua, records.TrimLua),
-		read:     members.NewScript("read", readLua).AcceptSealed(),
-		store:    members.NewScript("store", storeLua, records.TrimLua).AcceptSealed(),
-		log:      members.NewScript("log", logLua).AcceptSealed(),
+		record:   membership.NewScript("record", recordLua, records.TrimLua),
+		read:     membership.NewScript("read", readLua).AcceptSealed(),
+		store:    membership.NewScript("store", storeLua, records.TrimLua).AcceptSealed(),
+		log:      membership.NewScript("log", logLua).AcceptSealed(),
 		announce: announce,
 		look:     announce.AcceptSealed(),
-		leave:    members.NewScript("leave", leaveLua).AcceptSealed(),
+		leave:    membership.NewScript("leave", leaveLua).AcceptSealed(),
 
-		publish:   members.NewScript("publish", publishLua),
-		published: members.NewScript("published", publishedLua).AcceptSealed(),
+		publish:   membership.NewScript("publish", publishLua),
+		published: membership.NewScript("published", publishedLua).AcceptSealed(),
 
-		keepSet: members.NewScript("keep-set", keepSetLua),
-		readSet: members.NewScript("read-set", readSetLua).AcceptSealed(),
+		keepSet: membership.NewScript("keep-set", keepSetLua),
+		readSet: membership.NewScript("read-set", readSetLua).AcceptSealed(),
 	}
 }

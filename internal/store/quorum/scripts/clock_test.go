@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -24,8 +24,8 @@ type lifetime struct {
 func (l lifetime) begin(clock time.Time) desk {
 	l.t.Helper()
 	l.minis.Node(0).SetTime(clock)
-	return newDesk(l.t, members.Config{
-		Nodes: []members.NodeConfig{{URL: l.minis.URLs()[0]}}, Dial: l.minis.Dial, Embedded: true,
+	return newDesk(l.t, membership.Config{
+		Nodes: []membership.NodeConfig{{URL: l.minis.URLs()[0]}}, Dial: l.minis.Dial, Embedded: true,
 		Timeout: 200 * time.Millisecond, TTL: time.Second, Grace: l.grace,
 	})
 }
@@ -33,12 +33,12 @@ func (l lifetime) begin(clock time.Time) desk {
 // A desk sends requests to a node as a Locker does.
 type desk struct {
 	t   *testing.T
-	set *members.Set
+	set *membership.Set
 }
 
-func newDesk(t *testing.T, c members.Config) desk {
+func newDesk(t *testing.T, c membership.Config) desk {
 	t.Helper()
-	set, err := members.Open(c)
+	set, err := membership.Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func newDesk(t *testing.T, c members.Config) desk {
 }
 
 // ask sends one request, and returns the node's word.
-func (d desk) ask(script *members.Script, c records.Claim, rest ...any) string {
+func (d desk) ask(script *membership.Script, c records.Claim, rest ...any) string {
 	d.t.Helper()
 	var tick any = ""
 	if c.Tick != 0 {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/quorate/quorate/internal/store/protocol"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
@@ -34,14 +34,14 @@ func TestScriptsAgreeWithTheRules(t *testing.T) {
 }
 
 // call makes a request with a header that seldom is wrong.
-func (d *differ) call(rt *rapid.T, script *members.Script, sealed string, keys []string, own ...string) []string {
+func (d *differ) call(rt *rapid.T, script *membership.Script, sealed string, keys []string, own ...string) []string {
 	head := difftest.Ours()
 	head.Sealed = sealed
 	return d.Call(rt, script, append([]string{difftest.NodeKey}, keys...), head.Draw(rt).Args(own...), smooth)
 }
 
 // about makes a request about a try.
-func (d *differ) about(rt *rapid.T, script *members.Script, sealed string, x try, own ...string) []string {
+func (d *differ) about(rt *rapid.T, script *membership.Script, sealed string, x try, own ...string) []string {
 	tick := ""
 	if x.Tick != 0 {
 		tick = strconv.FormatInt(x.Tick, 10)

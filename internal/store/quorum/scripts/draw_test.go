@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/quorate/quorate/internal/store/protocol"
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
 	"github.com/quorate/quorate/internal/store/quorum/records"
@@ -25,9 +25,9 @@ func TestMain(m *testing.M) {
 }
 
 // newSet returns nodes to name keys for; none of them is there.
-func newSet(tb testing.TB) *members.Set {
+func newSet(tb testing.TB) *membership.Set {
 	tb.Helper()
-	set, err := members.Open(members.Config{Namespace: "q", Nodes: []members.NodeConfig{{URL: "redis://a:6379"}}})
+	set, err := membership.Open(membership.Config{Namespace: "q", Nodes: []membership.NodeConfig{{URL: "redis://a:6379"}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func newSet(tb testing.TB) *members.Set {
 // accepted.
 type differ struct {
 	*difftest.Bench
-	set   *members.Set
+	set   *membership.Set
 	tries []try
 	ended map[string]bool
 }

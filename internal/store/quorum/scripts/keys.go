@@ -4,13 +4,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
 // Keys returns the keys of a request of v for a name: lock, blocker, marker, fence,
 // claim, tombstone and runs. If runs may overlap, the lock is the tick's and the
 // blocker the job's lock. Otherwise the lock is the job's and the blocker the marker.
-func Keys(set *members.Set, name, stream string, tick time.Time, overlaps bool, v string) []string {
+func Keys(set *membership.Set, name, stream string, tick time.Time, overlaps bool, v string) []string {
 	lock, marker := set.JobKey(name, "lock"), set.JobKey(name, "beside")
 	blocker := marker
 	if overlaps {
@@ -22,12 +22,12 @@ func Keys(set *members.Set, name, stream string, tick time.Time, overlaps bool, 
 }
 
 // TickLock returns the key of the lock of a tick whose runs may overlap others.
-func TickLock(set *members.Set, name, stream string, tick time.Time) string {
+func TickLock(set *membership.Set, name, stream string, tick time.Time) string {
 	return set.JobKey(name, "lock:"+stream+":"+strconv.FormatInt(tick.UnixMilli(), 10))
 }
 
 // ClaimKey returns the key of the claim of a stream.
-func ClaimKey(set *members.Set, name, stream string) string {
+func ClaimKey(set *membership.Set, name, stream string) string {
 	return set.JobKey(name, "claim."+stream)
 }
 
@@ -36,7 +36,7 @@ func ClaimKey(set *members.Set, name, stream string) string {
 func EvictKeys(lock, dead string) []string { return []string{lock, dead} }
 
 // ForgetKeys returns the keys of FORGET.
-func ForgetKeys(set *members.Set, name string) []string {
+func ForgetKeys(set *membership.Set, name string) []string {
 	var keys []string
 	for _, what := range []string{"fence", "lock", "beside", "runs", "notes", "logs"} {
 		keys = append(keys, set.JobKey(name, what))
@@ -45,7 +45,7 @@ func ForgetKeys(set *members.Set, name string) []string {
 }
 
 // HoldingKeys returns the keys of HOLDING: for each name lock, marker, fence and runs.
-func HoldingKeys(set *members.Set, names ...string) []string {
+func HoldingKeys(set *membership.Set, names ...string) []string {
 	var keys []string
 	for _, name := range names {
 		for _, what := range []string{"lock", "beside", "fence", "runs"} {

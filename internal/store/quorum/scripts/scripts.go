@@ -3,7 +3,7 @@ package scripts
 import (
 	"embed"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 )
 
@@ -29,14 +29,14 @@ var (
 
 // Operators' requests: N6 EVICT, N8 FORGET, and reads.
 var (
-	Evict   = members.NewScript("evict", lua("evict"))
-	Forget  = members.NewScript("forget", lua("forget"))
-	Names   = members.NewScript("names", lua("names")).AcceptSealed()
-	Holding = members.NewScript("holding", lua("holding")).AcceptSealed()
+	Evict   = membership.NewScript("evict", lua("evict"))
+	Forget  = membership.NewScript("forget", lua("forget"))
+	Names   = membership.NewScript("names", lua("names")).AcceptSealed()
+	Holding = membership.NewScript("holding", lua("holding")).AcceptSealed()
 )
 
 // about returns the script of a rule about a try. First begin.lua reads the stored
 // state; at the end refuse.lua replies with the claim that blocks the try.
-func about(name, rule string, common ...string) *members.Script {
-	return members.NewScript(name, lua("begin")+rule, common...)
+func about(name, rule string, common ...string) *membership.Script {
+	return membership.NewScript(name, lua("begin")+rule, common...)
 }

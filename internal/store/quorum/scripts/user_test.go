@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/members"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -20,9 +20,9 @@ const patience = 5 * time.Second
 // restricted returns a node that allows its client no more than it needs, and never served.
 func restricted(t *testing.T) (desk, *redistest.Server) {
 	t.Helper()
-	server := redistest.Start(t, redistest.ACL("quorate", "secret", members.ACLRules("quorate")))
-	d := newDesk(t, members.Config{
-		Nodes: []members.NodeConfig{{URL: server.URL()}}, Timeout: patience, TTL: 30 * time.Second, Grace: 40 * time.Second,
+	server := redistest.Start(t, redistest.ACL("quorate", "secret", membership.ACLRules("quorate")))
+	d := newDesk(t, membership.Config{
+		Nodes: []membership.NodeConfig{{URL: server.URL()}}, Timeout: patience, TTL: 30 * time.Second, Grace: 40 * time.Second,
 	})
 	if err := d.set.Init(t.Context(), false); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func restricted(t *testing.T) (desk, *redistest.Server) {
 	return d, server
 }
 
-func (d desk) want(code string, script *members.Script, c records.Claim, rest ...any) {
+func (d desk) want(code string, script *membership.Script, c records.Claim, rest ...any) {
 	d.t.Helper()
 	if got := d.ask(script, c, rest...); got != code {
 		d.t.Errorf("%s by %s: %s, want %s", script.Name(), c.Owner, got, code)
@@ -123,7 +123,7 @@ func TestSealedNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := claim("v", time.Now(), 1)
-	for script, open := range map[*members.Script]bool{
+	for script, open := range map[*membership.Script]bool{
 		scripts.Lock: false, scripts.Look: false, scripts.Commit: false, scripts.Extend: false, scripts.Finish: true,
 		scripts.Void: false, scripts.Evict: false, scripts.Forget: false, scripts.Names: true, scripts.Holding: true,
 	} {

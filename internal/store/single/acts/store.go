@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
@@ -64,7 +64,7 @@ func (s *Store) change(ctx context.Context, doing string, decide func() (*kv.Txn
 		case err != nil:
 			last = err
 		}
-		again.After(ctx, rand.N(min(time.Millisecond<<n, maxPause)))
+		retry.After(ctx, rand.N(min(time.Millisecond<<n, maxPause)))
 	}
 	return fmt.Errorf("%s: %w", doing+unknown, last)
 }

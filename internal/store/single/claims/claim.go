@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
@@ -63,7 +63,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		if t.unsure {
 			l.cleaner.Repeat(t.voidAgain)
 		}
-		return nil, again.Ended(ctx, err)
+		return nil, retry.Ended(ctx, err)
 	}
 	return lease, nil
 }
@@ -73,7 +73,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 	var last error
 	for tries := range maxTries {
 		if tries > 0 && last != nil {
-			again.After(ctx, t.l.cfg.Timeout/4)
+			retry.After(ctx, t.l.cfg.Timeout/4)
 		}
 		if ctx.Err() != nil {
 			return nil, t.unanswered(last)

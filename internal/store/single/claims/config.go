@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 )
@@ -99,7 +99,7 @@ func (c Config) validity(ttl time.Duration) time.Duration {
 
 // longer is the pause after one of d, before what has failed or lost is tried again: none at first.
 func (c Config) longer(d time.Duration) time.Duration {
-	return min(2*d+c.Timeout/8, again.LongestPause)
+	return min(2*d+c.Timeout/8, retry.LongestPause)
 }
 
 // check reports mistakes in a request, which no retry can fix.

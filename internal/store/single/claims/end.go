@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
@@ -58,8 +58,8 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 			return l.endedWith(locking.ErrLeaseLost)
 		case err != nil && l.isOver():
 			return l.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, err))
-		case !again.After(ctx, again.Before(l.Deadline(), wait)):
-			return again.Ended(ctx, l.failed("releasing", cmp.Or(err, kv.ErrUnavailable)))
+		case !retry.After(ctx, retry.Before(l.Deadline(), wait)):
+			return retry.Ended(ctx, l.failed("releasing", cmp.Or(err, kv.ErrUnavailable)))
 		}
 	}
 }

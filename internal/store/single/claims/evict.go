@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
@@ -45,7 +45,7 @@ func (l *Locker) Evict(ctx context.Context, name string, token locking.Token, re
 		}
 		token = h.Token // no other holder takes its place
 	}
-	return locking.Holding{}, again.Ended(ctx, kv.ErrUnavailable)
+	return locking.Holding{}, retry.Ended(ctx, kv.ErrUnavailable)
 }
 
 // choose returns the holding that the token selects.

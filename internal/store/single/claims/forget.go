@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
@@ -123,7 +123,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (protocol.Code, 
 			return a.Code, nil
 		}
 	}
-	return "", again.Ended(ctx, kv.ErrUnavailable)
+	return "", retry.Ended(ctx, kv.ErrUnavailable)
 }
 
 // remove deletes records of a name, in one transaction.
@@ -136,8 +136,8 @@ func (l *Locker) remove(ctx context.Context, name string, keys []kv.Key) error {
 		if o, _, err := l.commit(ctx, v, kv.Txn{Delete: keys}); err != nil || o.Won {
 			return err
 		}
-		if !again.After(ctx, wait) {
-			return again.Ended(ctx, kv.ErrUnavailable)
+		if !retry.After(ctx, wait) {
+			return retry.Ended(ctx, kv.ErrUnavailable)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
@@ -107,7 +107,7 @@ func (l *lease) Extend(ctx context.Context) error {
 	case err == nil:
 		err = kv.ErrUnavailable
 	}
-	return again.Ended(ctx, l.failed("extending", err))
+	return retry.Ended(ctx, l.failed("extending", err))
 }
 
 // extendKnown extends a lease that is as this holder left it. It reports false if it may be

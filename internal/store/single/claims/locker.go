@@ -3,7 +3,7 @@ package claims
 import (
 	"context"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
 )
@@ -14,7 +14,7 @@ type Locker struct {
 	cfg   Config
 	// cleaner voids claims that may have been made, or may still be made, by tries that have
 	// given up. Until then such a claim may block a tick that no one runs.
-	cleaner *again.Background
+	cleaner *retry.Background
 	voids   chan struct{} // the calls that the cleaner makes at a time
 	seen    observer
 }
@@ -27,7 +27,7 @@ func New(s kv.Store, cfg Config) (*Locker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Locker{store: s, cfg: cfg, cleaner: again.NewBackground(cfg.Timeout/4, cfg.CleanFor), voids: make(chan struct{}, maxVoids)}, nil
+	return &Locker{store: s, cfg: cfg, cleaner: retry.NewBackground(cfg.Timeout/4, cfg.CleanFor), voids: make(chan struct{}, maxVoids)}, nil
 }
 
 // Close stops voiding claims in the background, and waits for requests in flight. Leases

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 )
@@ -20,8 +20,8 @@ func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error)
 		switch {
 		case known:
 			return v.entryOf(l.t.Owner).Note, v.endOf(l.t.Owner) != "", nil
-		case !again.After(ctx, wait):
-			return nil, false, again.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, kv.ErrUnavailable)))
+		case !retry.After(ctx, wait):
+			return nil, false, retry.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, kv.ErrUnavailable)))
 		}
 	}
 }

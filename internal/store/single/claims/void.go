@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
@@ -45,8 +45,8 @@ func (t *try) void(ctx context.Context) error {
 		if o.Won {
 			return nil
 		}
-		if !again.After(ctx, wait) {
-			return again.Ended(ctx, kv.Failed("voiding", kv.ErrUnavailable))
+		if !retry.After(ctx, wait) {
+			return retry.Ended(ctx, kv.Failed("voiding", kv.ErrUnavailable))
 		}
 	}
 }

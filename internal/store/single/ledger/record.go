@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
@@ -48,7 +48,7 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 		case err != nil && (n >= maxUnanswered || !errors.Is(err, kv.ErrUnavailable)):
 			return false, err
 		case err != nil:
-			again.After(ctx, time.Second<<n/8)
+			retry.After(ctx, time.Second<<n/8)
 		}
 	}
 	return false, outrun(doing)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/locking"
@@ -44,7 +44,7 @@ func TestRecordSaysWhyItFailed(t *testing.T) {
 			case call.Method != "Commit":
 				reads++
 			case !call.Answered:
-				again.After(ctx, 5*time.Second)
+				retry.After(ctx, 5*time.Second)
 				return errors.New("the disk is full")
 			}
 			return nil

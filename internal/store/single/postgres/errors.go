@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -80,7 +80,7 @@ func changedNothing(err error) bool {
 
 // failure is the error of a call.
 func (s *Store) failure(ctx context.Context, call string, err error) error {
-	err = again.Ended(ctx, readable{err})
+	err = retry.Ended(ctx, readable{err})
 	if why, advice := refusedLogin(err); why != "" {
 		return fmt.Errorf("postgres: %s: %w: %s: %w; %s", call, kv.ErrLogin, why, err, advice)
 	}

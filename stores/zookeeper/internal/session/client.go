@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -144,5 +144,5 @@ func judge(ctx context.Context, err error, sent bool, at string) (_ error, away 
 	if !sent {
 		because = kv.ErrNotSent
 	}
-	return fmt.Errorf("%w: %s: %w", because, at, again.Ended(ctx, err)), !errors.Is(ctx.Err(), context.Canceled)
+	return fmt.Errorf("%w: %s: %w", because, at, retry.Ended(ctx, err)), !errors.Is(ctx.Err(), context.Canceled)
 }

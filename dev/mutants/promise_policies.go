@@ -1,0 +1,53 @@
+package main
+
+const schedule = "scheduler/schedule/"
+
+var policies = promise{
+	page: "policies.md",
+	text: "Each setting of a job has the effect that is described.",
+	plants: []plant{
+		{"config: an unknown key is accepted", in(config, "TestReadReportsEveryMistakeWithItsPlace"), []edit{
+			{config + "decode.go", `d.atKey(p, "%s", msg)`, ""},
+		}},
+		{"schedule: a tick runs twice in autumn", in(schedule, "TestChangesOfTheClocks"), []edit{
+			{schedule + "zoned.go", "z.dst.Overlap == DSTOverlapFirst", "false"},
+		}},
+		{"schedule: replicas differ on @every", in(schedule, "TestEveryIsAlignedToTheEpoch"), []edit{
+			{schedule + "every.go", "return time.UnixMilli(since - into + step + offset).UTC()", "return after.Add(e.Interval).UTC()"},
+		}},
+		{"jitter: none", in(engine, "TestJitterDelaysTheStart"), []edit{
+			{engine + "internal/job/tick.go", "return at.Add(Jitter(d.storedAs(), at, limit))", "_ = limit\n\treturn at"},
+		}},
+		{"timeout: none", in(engine, "TestHowRunsEnd"), []edit{
+			{engine + "internal/attempt/tries.go", "x.Job.Timeout > 0", "x.Job.Timeout < 0"},
+		}},
+		{"timeout: a job of a Source has no defaults", in(replica, "TestDefaultsHoldForJobsInGo"), []edit{
+			{replica + "webhooks.go", "whole[i] = settings.Complete(job)", "whole[i] = job\n\t\t\t_ = settings"},
+		}},
+		{"overlap: two runs on one replica", in(engine, "TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"), []edit{
+			{engine + "internal/attempt/own_runs.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
+		}},
+		{"overlap: a queued tick gives up", in(engine, "TestOverlapQueue", "TestQueuedBehindTheDead"), []edit{
+			{engine + "internal/attempt/wait.go", "w.patient() && end", "false && end"},
+		}},
+		{"overlap: a replaced run continues", in(sim, "TestPolicies").with("-seeds=200").saying("next tick replaces it"), []edit{
+			{engine + "overlap.go", "if run.Tick.At.Before(t.At) {", "if false {"},
+		}},
+		{"C6: a live tick goes before those caught up", in(engine, "TestSixHoursDown"), []edit{
+			{engine + "lane.go", "l.scans == 0 && ", ""},
+			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.After(ctx, time.Hour)\n"},
+		}},
+		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
+			{engine + "internal/attempt/rerun.go", "return ok && t.Job.OnCrash == job.CrashRerun &&", "return ok && t.Job.OnCrash == job.CrashSkip &&"},
+		}},
+		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
+			{engine + "internal/attempt/places.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
+		}},
+		{"limits: a group has no slots", in(engine, "TestGroup", "TestGroupIsFull", "TestSlotOfTheDead"), []edit{
+			{engine + "internal/attempt/slots.go", "if a.Job.Group == \"\" {", "if true {"},
+		}},
+		{"paused: a claim is run all the same", in(engine, "TestPauseStopsWhatWaits"), []edit{
+			{engine + "internal/attempt/run.go", "v = a.PausedMeanwhile()", ""},
+		}},
+	},
+}

@@ -1,0 +1,25 @@
+package main
+
+const campaigns = "dev/integration/failover"
+
+var oneRedis = promise{
+	page: "redis.md",
+	text: "On one Redis whose place another server takes no tick runs twice.",
+	plants: []plant{
+		{"one Redis: the run_id alone is the life", in("internal/store/quorum/membership", "TestPromotedServerAbstains"), []edit{
+			{"internal/store/quorum/membership/prelude.lua", " or repl_id and repl_id ~= node[8]", ""},
+		}},
+		{"C9: COMMIT needs no copies", in("locking/redlock", "TestClaimNeedsItsCopies"), []edit{
+			{"internal/store/quorum/scripts/scripts.go", `lua("commit")+lua("refuse"), records.TrimLua).Copied()`, `lua("commit")+lua("refuse"), records.TrimLua)`},
+		}},
+		{"C9: EXTEND needs no copies", in("locking/redlock", "TestExtensionNeedsItsCopies"), []edit{
+			{"internal/store/quorum/scripts/scripts.go", `lua("extend")+lua("refuse")).Copied()`, `lua("extend")+lua("refuse"))`},
+		}},
+		{"C9: nothing needs copies, while Sentinels promote", in(campaigns, "TestCampaignSentinel").saying("ran twice"), []edit{
+			{"internal/store/quorum/client/server.go", "if s.copied {", "if false {"},
+		}},
+		{"one Redis: no grace after a failover", in("internal/store/quorum/membership", "TestPromotedServerAbstains"), []edit{
+			{"internal/store/quorum/membership/prelude.lua", "then since = now end", "then since = since end"},
+		}},
+	},
+}

@@ -1,0 +1,253 @@
+package membership
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// A Checkup is the result of Check.
+type Checkup struct {
+	Nodes []Condition
+	// Local holds findings about this machine.
+	Local []Finding
+	// Next is the node to restart next, the one that has voted longest. It is empty
+	// while no node may be restarted without losing ticks.
+	Next string
+	// NextAt is the earliest time for a restart, by the local clock. It is zero if a
+	// node may be restarted now, or if time alone does not help.
+	NextAt time.Time
+	// Service is the one that the namespace belongs to; empty if nobody has named it.
+	Service string
+}
+
+// A Condition is the result of Check for one node.
+type Condition struct {
+	Status
+	// Fsync is the node's appendfsync, empty if it cannot be read.
+	Fsync string
+	// MaxMemory is the node's limit in bytes, 0 without one. UsedMemory counts toward
+	// it.
+	MaxMemory, UsedMemory int64
+	// MayRestart reports whether a quorum of the other nodes votes.
+	MayRestart bool
+	Findings   []Finding
+}
+
+// A Finding will cost votes, memory or ticks. Its text says what to do.
+type Finding struct {
+	Topic string // state, clock, persistence, eviction, memory, latency, replicas
+	Level Level
+	Text  string
+}
+
+// A Level says what a Finding requires.
+type Level int
+
+// Levels of a Finding.
+const (
+	Note Level = iota // all is well; good to know
+	Wait              // it passes by itself
+	Fix               // an operator should fix it
+)
+
+// String returns the level in lower case.
+func (l Level) String() string { return [...]string{"note", "wait", "mend"}[l] }
+
+// Level returns the highest level of the findings.
+func (n Condition) Level() Level {
+	worst := Note
+	for _, f := range n.Findings {
+		worst = max(worst, f.Level)
+	}
+	return worst
+}
+
+// rounds is how often Check asks each node for the time. The quickest answer counts.
+const rounds = 5
+
+// Check examines all nodes: the cost of a restart, settings that will fail, clock
+// offsets, and which node may be restarted. Like Inspect it changes nothing.
+func (s *Set) Check(ctx context.Context) Checkup {
+	views := s.examine(ctx).views
+	for range rounds {
+		each(s.nodes, func(n *Node) Reply { return n.Call(ctx, s.rules.peek, nil) })
+	}
+	fsync := each(s.nodes, func(n *Node) string { return n.link.Setting(ctx, "appendfsync") })
+	apart := skews(s.offsets(), s.cfg.Grace/4)
+	var c Checkup
+	each(nodesOf(views, view.usable), func(n *Node) error { return tryWrites(ctx, n) })
+	c.Service, _ = s.Service(ctx, "", false) // without a quorum the findings say why
+	for i, v := range views {
+		n := Condition{
+			Status: v.status(), Fsync: fsync[i],
+			MaxMemory: v.info.number("maxmemory"), UsedMemory: v.info.number("used_memory"),
+		}
+		if best := v.node.condition().clock; best.taken {
+			n.RTT, n.Offset = best.rtt, best.offset
+		}
+		n.Findings = slices.Concat(n.judgeState(), s.judgeClock(apart, n.Name), n.judgeData(s, v), n.judgeMemory(), n.judgeLatency(s))
+		c.Nodes = append(c.Nodes, n)
+	}
+	c.Local = s.judgeClock(apart, "")
+	for i := range c.Nodes {
+		c.Nodes[i].MayRestart = c.vouching(c.Nodes[i].Name) >= s.Quorum()
+	}
+	c.Next, c.NextAt = c.next(s.Quorum())
+	return c
+}
+
+// vouching counts the nodes that vote now, except the named one.
+func (c Checkup) vouching(besides string) int {
+	count := 0
+	for _, n := range c.Nodes {
+		if n.Vouches && n.Err == nil && n.Name != besides {
+			count++
+		}
+	}
+	return count
+}
+
+// next chooses the node to restart next, or says when one may be restarted.
+func (c Checkup) next(quorum int) (string, time.Time) {
+	var vouch []Condition
+	var later []time.Time
+	for _, n := range c.Nodes {
+		switch {
+		case n.Err != nil:
+		case n.Vouches:
+			vouch = append(vouch, n)
+		case !n.VouchesAt.IsZero():
+			later = append(later, n.VouchesAt)
+		}
+	}
+	if len(vouch) > quorum {
+		longest := slices.MinFunc(vouch, func(a, b Condition) int { return a.Since.Compare(b.Since) })
+		return longest.Name, time.Time{}
+	}
+	slices.SortFunc(later, time.Time.Compare)
+	if missing := quorum + 1 - len(vouch); missing <= len(later) {
+		return "", later[missing-1]
+	}
+	return "", time.Time{}
+}
+
+// judgeState says why the node does not vote, if it does not.
+func (n Condition) judgeState() []Finding {
+	switch {
+	case !n.Reachable:
+		return []Finding{{"state", Fix, "it does not answer (" + n.Err.Error() + "): start it, or replace it"}}
+	case n.Blank && !errors.Is(n.Err, locking.ErrRefused):
+		return []Finding{{"state", Fix, "it is blank: a replica formats it when it may, see the replicas' logs; declare what is new with quorate store init, before the first replica starts"}}
+	case n.Err != nil:
+		return []Finding{{"state", Fix, withoutNode(n.Name, n.Err)}}
+	case !n.Vouches:
+		return []Finding{{"state", Wait, n.Why}}
+	}
+	return nil
+}
+
+// judgeClock returns the finding on the clock of a node, or of this machine without a
+// name.
+func (s *Set) judgeClock(apart []skew, name string) []Finding {
+	for _, c := range apart {
+		if c.who == name {
+			return []Finding{{"clock", Fix, fmt.Sprintf("its clock is %v from the median of all: set it right, at %v apart votes are lost",
+				c.by.Round(time.Millisecond), s.cfg.Grace/2)}}
+		}
+	}
+	return nil
+}
+
+// judgeLatency finds nodes that may soon time out.
+func (n Condition) judgeLatency(s *Set) []Finding {
+	if n.RTT <= s.cfg.Timeout/4 {
+		return nil
+	}
+	return []Finding{{"latency", Fix, fmt.Sprintf("it answers in %v at best, and counts as down after redis.node_timeout %v: raise that, or move the node nearer",
+		n.RTT.Round(time.Millisecond), s.cfg.Timeout)}}
+}
+
+// fullShare is the share of maxmemory above which Check warns.
+const fullShare = 0.8
+
+// judgeMemory finds nodes that will soon refuse writes.
+func (n Condition) judgeMemory() []Finding {
+	if n.MaxMemory == 0 || float64(n.UsedMemory) < fullShare*float64(n.MaxMemory) {
+		return nil
+	}
+	return []Finding{{"memory", Fix, fmt.Sprintf("it has used %d%% of its maxmemory; at 100%% it refuses every claim (OOM): raise maxmemory, or check what else is stored there", 100*n.UsedMemory/n.MaxMemory)}}
+}
+
+// judgeData says what a restart or an eviction of keys would delete, and what that
+// costs.
+func (n Condition) judgeData(s *Set, v view) []Finding {
+	if !n.Reachable || n.Embedded {
+		return nil
+	}
+	var found []Finding
+	if strings.HasPrefix(n.MaxmemoryPolicy, "volatile-") {
+		found = append(found, Finding{"eviction", Fix, n.Warnings[0]})
+	}
+	found = append(found, s.judgeCopies(v)...)
+	loses, level := n.loses(v.info, s.OneStore())
+	if s.cfg.Durable && n.Fsync != "always" {
+		return append(found, n.notDurable(loses))
+	}
+	if replicas := v.info.number("connected_slaves"); replicas > 0 && s.cfg.Durable && !s.single() {
+		found = append(found, Finding{"replicas", Fix, "it has replicas: promoting one forgets what had not reached it, while redis.durable says that nothing is ever lost; a tick could run twice. Set redis.durable: false, or give up the failover"})
+	}
+	if loses == "" {
+		return found
+	}
+	return append(found, Finding{"persistence", level, fmt.Sprintf("a crash loses %s. Restarted, it abstains for the restart_grace of %v, so no tick runs twice", loses, s.cfg.Grace)})
+}
+
+// judgeCopies says what is promised if another server takes the place of the only node.
+func (s *Set) judgeCopies(v view) []Finding {
+	if text := v.copiesText(); text != "" {
+		return []Finding{{"replicas", Fix, text}}
+	}
+	switch {
+	case !s.OneStore():
+		return nil
+	case s.cfg.Durable:
+		return []Finding{{"replicas", Note, "redis.durable says that a server that takes its place has everything that it acknowledged: this is not checked"}}
+	case s.cfg.Copies > 0:
+		return []Finding{{"replicas", Note, fmt.Sprintf("a claim counts when all %d replicas have it: no tick runs twice, even if one of them takes its place while it still runs. After that no tick starts for the restart_grace of %v", s.cfg.Copies, s.cfg.Grace)}}
+	}
+	return []Finding{{"replicas", Note, fmt.Sprintf("it has no replica. If another server takes its place, no tick starts for the restart_grace of %v. No tick runs twice if this server is silent by then", s.cfg.Grace)}}
+}
+
+// loses describes what the node loses in a crash, "" for nothing.
+func (n Condition) loses(info serverInfo, oneStore bool) (string, Level) {
+	switch {
+	case n.Persistence == "none" && oneStore:
+		return "all it holds; back before another server takes its place, it empties its replicas, too; set appendonly yes", Fix
+	case n.Persistence == "none":
+		return "all it holds: its part of the ledger is gone, and with a quorum of such nodes all of it; set appendonly yes", Fix
+	case n.Persistence == "rdb":
+		return fmt.Sprintf("what came after its last snapshot, %s writes by now, and that part of the ledger; appendonly yes loses less", cmp.Or(info["rdb_changes_since_last_save"], "no")), Note
+	case n.Persistence == "aof" && n.Fsync == "everysec":
+		return "its last second (appendfsync everysec)", Note
+	case n.Persistence == "aof" && n.Fsync == "no":
+		return "what the system had not written to disk yet (appendfsync no)", Note
+	case n.Persistence == "aof" && n.Fsync == "":
+		return "its last second unless appendfsync is always, which cannot be read here (+config|get for the user of this command shows it)", Note
+	}
+	return "", Note
+}
+
+// notDurable reports that redis.durable is wrong.
+func (n Condition) notDurable(loses string) Finding {
+	if n.Persistence == "aof" && n.Fsync == "" {
+		return Finding{"persistence", Note, "redis.durable needs appendfsync always, which cannot be read here: make sure of it"}
+	}
+	return Finding{"persistence", Fix, "redis.durable says that a restart loses nothing, but a crash loses " + loses + ". A tick could run twice: set appendonly yes and appendfsync always, or redis.durable: false"}
+}

@@ -1,0 +1,337 @@
+package membership
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/store/quorum/client"
+)
+
+// A view is the result of one examination of a node.
+type view struct {
+	node  *Node
+	info  serverInfo
+	held  holding
+	reply Reply // of PEEK; Err may also be that of INFO
+}
+
+// holding is the content of ns:node.
+type holding struct {
+	name, members, grace, runID string
+	epoch                       int64
+	since                       time.Time // zero: declared as new
+	floor                       time.Time // by the node's clock
+	embedded                    bool
+	names                       string
+	served                      bool
+	sealedFor, sealedNames      string // of a change to another list
+	sealedAt                    int64  // by the clocks of the nodes that were sealed
+}
+
+func (v view) answered() bool { return answered(v.reply.Err) }
+
+func (v view) blank() bool { return errors.Is(v.reply.Err, ErrBlank) }
+
+// listed reports whether the node is formatted for the list of this Set, at any epoch.
+func (v view) listed() bool {
+	return v.reply.Err == nil && v.held.members == v.node.set.members.hash
+}
+
+// ours reports whether the node is formatted for the list of this Set, at its epoch.
+func (v view) ours() bool {
+	return v.listed() && v.held.epoch == v.node.set.Epoch()
+}
+
+// usable reports whether the node is a member that may be used.
+func (v view) usable() bool { return v.reply.Err == nil && v.judge() == nil }
+
+// examine asks the node for its identity and its record, even if it is down.
+func (n *Node) examine(ctx context.Context) view {
+	v := view{node: n, reply: Reply{Node: n.name, Sent: time.Now()}}
+	info, err := n.link.Info(ctx)
+	if err = n.infoError(err); err != nil {
+		v.reply.Received = time.Now()
+		v.reply.Err = err
+		return v
+	}
+	v.info = parseInfo(info)
+	n.state.learn(func(k *known) { k.runID = v.info.runID() })
+	if v.reply = n.run(ctx, n.set.rules.peek); v.blank() {
+		v.reply.Err = n.unrecorded(ctx)
+	}
+	v.held = parseHolding(v.reply)
+	return v
+}
+
+// infoError turns a denied INFO into a refusal: without the run_id a restart would go
+// unnoticed. That does no harm if a restart loses nothing.
+func (n *Node) infoError(err error) error {
+	answer, is := errors.AsType[*client.ServerError](err)
+	switch {
+	case !is || answer.Code != "NOPERM" && !answer.Unknown():
+		return err
+	case n.set.cfg.Durable:
+		return nil
+	}
+	return n.refusal("info", answer.Text)
+}
+
+func parseHolding(r Reply) holding {
+	if r.Err != nil || len(r.Args) < 10 {
+		return holding{}
+	}
+	h := holding{
+		name: r.Args[0], members: r.Args[1], epoch: r.Int(2), grace: r.Args[3], runID: r.Args[4],
+		embedded: r.Args[6] == "1", sealedFor: r.Args[7], names: r.Args[8], served: r.Args[9] != "",
+		sealedNames: cmp.Or(r.Arg(10), r.Args[7]), sealedAt: r.Int(11),
+	}
+	if since := r.Int(5); since != 0 {
+		h.since = time.UnixMilli(since)
+	}
+	grace, _ := strconv.ParseInt(h.grace, 10, 64)
+	h.floor = time.UnixMilli(r.Int(5) + grace)
+	return h
+}
+
+// examine asks all nodes at once, and learns the epoch.
+func (s *Set) examine(ctx context.Context) census { return s.examineWith(ctx, (*Node).examine) }
+
+func (s *Set) examineWith(ctx context.Context, examine func(*Node, context.Context) view) census {
+	views := each(s.nodes, func(n *Node) view {
+		v := examine(n, ctx)
+		n.observe(ctx, v.reply)
+		return v
+	})
+	s.era.learn(views, s.Quorum())
+	return census{s, views}
+}
+
+// judgeServer checks the server, whatever it holds.
+func (v view) judgeServer() error {
+	n := v.node
+	var refusal *RefusedError
+	switch {
+	case v.info == nil && !errors.As(v.reply.Err, &refusal):
+		return nil // it said nothing to judge
+	case v.info.tooOld():
+		return n.refuse("%s is Redis %s: use 6.2 or newer", n.URL(), v.info["redis_version"])
+	case v.info["redis_mode"] == "sentinel":
+		return n.refuse("%s is a Sentinel, which watches masters and holds no data: write it under redis.sentinel.addresses, or list independent masters", n.URL())
+	case v.info["cluster_enabled"] == "1" && !n.link.URL().Cluster():
+		return n.refuse("%s runs in cluster mode: write it under redis.cluster.addresses, or list independent masters", n.URL())
+	case v.info.isReplica():
+		return n.refuse("%s", v.replicaText())
+	case strings.HasPrefix(v.info.eviction(), "allkeys-"):
+		return n.refuse("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.eviction())
+	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && v.info.runID() == "":
+		return n.refusal("info", "INFO names no run_id")
+	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && n.set.single() && v.info["master_replid"] == "":
+		return n.refuse("%s names no master_replid in INFO, so a failover would go unnoticed; set redis.durable: true if no restart and no failover loses anything", n.URL())
+	case errors.As(v.reply.Err, &refusal):
+		return refusal
+	}
+	return nil
+}
+
+// judge returns why the node must not be used, nil if it may.
+func (v view) judge() error {
+	if err := v.judgeServer(); err != nil || v.reply.Err != nil {
+		return err
+	}
+	grace := strconv.FormatInt(v.node.set.cfg.Grace.Milliseconds(), 10)
+	switch {
+	case !v.listed():
+		return v.node.refusal("members", v.held.names)
+	case !v.ours():
+		return v.node.refusal("epoch", strconv.FormatInt(v.held.epoch, 10))
+	case v.held.name != v.node.name:
+		return v.node.refusal("name", v.held.name)
+	case v.held.grace != grace:
+		return v.node.refusal("grace", v.held.grace)
+	case v.held.sealedFor != "":
+		return v.node.refusal("sealed", v.held.sealedNames)
+	}
+	return nil
+}
+
+// replicaText names the master of a node that is a replica.
+func (v view) replicaText() string {
+	master := net.JoinHostPort(v.info["master_host"], v.info["master_port"])
+	for _, other := range v.node.set.nodes {
+		if other != v.node && strings.EqualFold(other.link.URL().Addr, master) {
+			return fmt.Sprintf("%s is a read-only replica of %s, which is listed too: list independent masters", v.node.URL(), other.URL())
+		}
+	}
+	if v.node.set.OneStore() {
+		return fmt.Sprintf("%s is a read-only replica of %s: its address must lead to the master", v.node.URL(), master)
+	}
+	return fmt.Sprintf("%s is a read-only replica of %s: list independent masters", v.node.URL(), master)
+}
+
+func (v view) offset() time.Duration {
+	if v.reply.NodeTime.IsZero() {
+		return 0
+	}
+	return v.reply.offset()
+}
+
+func (v view) warnings() []string {
+	var all []string
+	if p := v.info.eviction(); strings.HasPrefix(p, "volatile-") {
+		all = append(all, fmt.Sprintf("maxmemory-policy %s may evict leases (tokens and claims stay): run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", p))
+	}
+	if text := v.copiesText(); text != "" {
+		all = append(all, text)
+	}
+	return all
+}
+
+// copiesText says what is wrong with redis.copies: the number of replicas of the only node.
+func (v view) copiesText() string {
+	if !v.node.set.single() || v.info["connected_slaves"] == "" {
+		return ""
+	}
+	want, have := v.node.set.cfg.Copies, int(v.info.number("connected_slaves"))
+	replicas := fmt.Sprintf("it has %d replicas", have)
+	if have == 1 {
+		replicas = "it has 1 replica"
+	}
+	switch {
+	case have < want:
+		return fmt.Sprintf("%s, redis.copies is %d: no tick starts and no lease is extended until all follow it; start the missing ones, or lower redis.copies", replicas, want)
+	case have > want && want == 0 && v.node.set.cfg.Durable:
+		return replicas + ", and redis.durable says that one that takes its place has everything that it acknowledged. If that is not so, a tick may run twice: set redis.durable: false"
+	case have > want:
+		return fmt.Sprintf("%s, redis.copies is %d: if one takes its place while it still runs, a tick may run twice; set redis.copies: %d", replicas, want, have)
+	}
+	return ""
+}
+
+// twins returns a refusal for each pair of nodes that are one server.
+func twins(views []view) []error {
+	var errs []error
+	seen := map[string]*Node{}
+	for _, v := range views {
+		id := v.info.runID()
+		if id == "" {
+			continue
+		}
+		if other := seen[id]; other != nil {
+			errs = append(errs, &RefusedError{Reason: fmt.Sprintf(
+				"%s and %s are the same server (run_id %.8s…): each node must be a Redis of its own", other.URL(), v.node.URL(), id)})
+		}
+		seen[id] = v.node
+	}
+	return errs
+}
+
+// A Status is the result of one examination of a node.
+type Status struct {
+	Name string
+	// URL is without secrets.
+	URL string
+	// Reachable reports whether the node answered. Err is what is wrong with it,
+	// reachable or not; nil if nothing is.
+	Reachable bool
+	Err       error
+	// Slow: it did not answer in time, asked twice, but has answered within the last
+	// Config.CheckEvery. It, the network or this machine may only be busy.
+	Slow bool
+
+	Server
+	// Blank: the node holds nothing of the namespace.
+	Blank bool
+	// Embedded: the node lives inside a process, for development.
+	Embedded bool
+	// Members are the names of the list that the node belongs to.
+	Members []string
+	// Epoch counts the changes of the list, of a formatted node.
+	Epoch int64
+	// SealedFor are the names of the list that the node is sealed for, nil if no change
+	// is in progress.
+	SealedFor []string
+	// Since is the time since which the node remembers, by its own clock; zero if it
+	// was declared as new.
+	Since time.Time
+	// Vouches reports whether the node votes on current ticks. VouchesAt is when it does,
+	// by the local clock; zero if unknown.
+	Vouches   bool
+	VouchesAt time.Time
+	// Why says why the node does not vote yet; empty if it votes or Err is set.
+	Why string
+
+	// RTT is the round trip of the examination. Offset is how far the node's clock is
+	// ahead of the local one.
+	RTT      time.Duration
+	Offset   time.Duration
+	Warnings []string
+}
+
+// Inspect examines all nodes, late ones twice. It changes nothing on them, except that
+// a node with an unnoticed restart abstains from now on.
+func (s *Set) Inspect(ctx context.Context) []Status {
+	views := s.examineWith(ctx, (*Node).examineTwice).views
+	out := make([]Status, len(views))
+	for i, v := range views {
+		out[i] = v.status()
+	}
+	return out
+}
+
+// examineTwice examines the node again if it was late.
+func (n *Node) examineTwice(ctx context.Context) view {
+	v := n.examine(ctx)
+	if late(v.reply.Err) && ctx.Err() == nil {
+		v = n.examine(ctx)
+	}
+	return v
+}
+
+// late reports whether a call ran out of time, as opposed to an error of the node or its
+// machine.
+func late(err error) bool {
+	var end net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &end) && end.Timeout()
+}
+
+func (v view) status() Status {
+	st := Status{
+		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
+		Server: v.info.server(), Warnings: v.warnings(), Err: v.judge(),
+	}
+	if st.Err == nil {
+		st.Err = v.reply.Err
+	}
+	if c := v.node.condition(); st.Err == nil && c.unwritable != nil {
+		st.Err = c.unwritable
+	}
+	cfg := &v.node.set.cfg
+	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.condition().heard) < cfg.CheckEvery
+	if st.Slow {
+		st.Err = fmt.Errorf("it did not answer within %v, asked twice, but has within the last %v: %w", cfg.Timeout, cfg.CheckEvery, st.Err)
+	}
+	if !v.reply.NodeTime.IsZero() {
+		st.RTT, st.Offset = v.reply.Received.Sub(v.reply.Sent), v.offset()
+	}
+	if v.reply.Err != nil {
+		return st
+	}
+	st.Embedded, st.Since, st.Epoch = v.held.embedded, v.held.since, v.held.epoch
+	st.SealedFor = strings.Fields(v.held.sealedNames)
+	st.Members = strings.Fields(v.held.names)
+	st.Vouches = v.held.floor.Before(v.reply.NodeTime)
+	st.VouchesAt = v.held.floor.Add(-st.Offset)
+	if !st.Vouches && st.Err == nil {
+		st.Why = fmt.Sprintf("it came, or came back, at %s and may have lost its memory: it votes on ticks after %s",
+			clockTime(v.held.since.Add(-st.Offset)), clockTime(st.VouchesAt))
+	}
+	return st
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05Z") }

@@ -1,0 +1,28 @@
+package membership
+
+import (
+	"context"
+	"fmt"
+)
+
+// SealFor seals a node for the change to a list at an epoch, as the first half of
+// a Change that is cut off.
+func SealFor(ctx context.Context, n *Node, to Config, epoch int64) error {
+	next, err := Open(to)
+	if err != nil {
+		return err
+	}
+	defer next.Close()
+	return n.run(ctx, n.set.rules.seal, fmt.Sprintf("%s:%d", next.members.hash, epoch), next.members.names).Err
+}
+
+// Rule returns the script of membership of that name.
+func Rule(name string) *Script {
+	r := newRules()
+	for _, s := range []*Script{r.peek, r.format, r.init, r.seal, r.open, r.try} {
+		if s.Name() == name {
+			return s
+		}
+	}
+	return nil
+}
