@@ -20,7 +20,7 @@ var display = promise{
 			{replica + "events.go", `Info("not run here"`, `Warn("not run here"`},
 		}},
 		{"check: two replicas with one id are not named", in(replica, "TestTwoReplicasWithOneID"), []edit{
-			{"internal/console/view/unreadable.go", "range Neighbours(replicas)", "range Neighbours(nil)"},
+			{"internal/console/view/unreadable.go", "range Neighbours(replicas)", "range Neighbours(replicas[:0])"},
 		}},
 		{"pages: text of others is HTML", in(web, "TestDashboard"), []edit{
 			{web + "pages/pages.go", "\"html/template\"", "\"text/template\""},
