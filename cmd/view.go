@@ -83,7 +83,9 @@ func (v *display) observer(name string) scheduler.Observer {
 				v.notRun(e.Entry)
 			}
 		case scheduler.EventSettled:
-			v.notRun(e.Entry)
+			if e.Err == nil { // else another one may have run it
+				v.notRun(e.Entry)
+			}
 		case scheduler.EventOverdue:
 			v.say(fmt.Sprintf("%s: %s of tick %s ignores the end of its context", name, e.Entry.Job, clock(e.Entry.OrderKey())))
 		case scheduler.EventUpdated:
