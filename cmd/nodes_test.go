@@ -175,7 +175,7 @@ func TestNodesOfAnOlderFormat(t *testing.T) {
 func TestServiceOfTheStore(t *testing.T) {
 	t.Parallel()
 	path := writeNodes(t, redistest.StartN(t, 3)...)
-	for _, args := range [][]string{{"init"}, {"init", "--service", "shop"}} {
+	for _, args := range [][]string{{"init"}, {"init", "--service", "market"}, {"init", "--service", "shop"}} {
 		if _, stderr, code := quorate(t, append([]string{"store", "--config", path}, args...)...); code != exitDone {
 			t.Fatalf("store %v: exit code %d: %s", args, code, stderr)
 		}

@@ -147,3 +147,17 @@ func TestTablesPassNothingOn(t *testing.T) {
 		t.Errorf("%q, %v", &b, err)
 	}
 }
+
+// The state of a replica says with whom it should not be.
+func TestReplicaState(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]listing.Replica{
+		"ready":                  {State: scheduler.StateReady},
+		"ready, id in use twice": {State: scheduler.StateReady, Shared: true},
+		"ready, id in use twice, other jobs named invoices and mails": {State: scheduler.StateReady, Shared: true, Strangers: []string{"invoices", "mails"}},
+	} {
+		if got := stateCell(r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

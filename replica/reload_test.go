@@ -382,4 +382,12 @@ func TestNoJobsWarn(t *testing.T) {
 		time.Sleep(time.Second)
 		r.said(1, `level=WARN msg="the configuration has no jobs: nothing runs"`)
 	})
+	synctest.Test(t, func(t *testing.T) {
+		r, stop := newReloading(t, "jobs:\n", func(_ *reloading, c *Config) {
+			c.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) { return nil, nil })
+		})
+		defer stop()
+		time.Sleep(time.Second)
+		r.said(0, "the configuration has no jobs") // some may come
+	})
 }

@@ -58,6 +58,7 @@ func TestCutOff(t *testing.T) {
 		"line breaks":      strings.ReplaceAll(wholeFile, "\n", "\r\n"),
 		"no last one":      strings.TrimSuffix(wholeFile, "\n"),
 		"a job renamed":    strings.Replace(wholeFile, "  mail:\n", "  post:\n    formerly: mail\n", 1),
+		"longer, no end":   strings.TrimSuffix(strings.Replace(wholeFile, "30m", "30m30s", 1), "\n"),
 		"another last job": strings.Replace(strings.Replace(wholeFile, "  mail:\n", "  post:\n", 1), "30m", "5m", 1),
 	} {
 		before, err := read(wholeFile)
@@ -68,7 +69,7 @@ func TestCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if whole.CutOff(before) != (name == "no last one") {
+		if whole.CutOff(before) != (name == "no last one" || name == "longer, no end") {
 			t.Errorf("%s: the whole file: %v", name, whole.CutOff(before))
 		}
 		for n := range next {
@@ -79,6 +80,30 @@ func TestCutOff(t *testing.T) {
 			if err == nil && !cut.CutOff(before) && (!reflect.DeepEqual(cut.Jobs, whole.Jobs) || !reflect.DeepEqual(cut.Defaults, whole.Defaults)) {
 				t.Errorf("%s: taken until %q", name, next[max(0, n-20):n])
 			}
+		}
+	}
+	jobs, _, _ := strings.Cut(wholeFile, "defaults:")
+	for name, tt := range map[string]struct {
+		before, now string
+		want        bool
+	}{
+		"in the last text":      {jobs + "    description: |\n      a\n      b\n", jobs + "    description: |\n      a\n", true},
+		"a shorter last text":   {jobs + "    description: |\n      a\n      b\n", jobs + "    description: |\n      b\n", false},
+		"never ended its lines": {strings.TrimSuffix(wholeFile, "\n"), strings.TrimSuffix(strings.Replace(wholeFile, "30m", "30m30s", 1), "\n"), false},
+	} {
+		before, err := read(tt.before)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		now, err := read(tt.now)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := now.CutOff(before); got != tt.want {
+			t.Errorf("%s: cut off: %v", name, got)
+		}
+		if now.CutOff(new(Config)) || new(Config).CutOff(before) {
+			t.Errorf("%s: one that is not from a file is cut off", name)
 		}
 	}
 }

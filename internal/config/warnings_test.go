@@ -25,6 +25,7 @@ func TestWarnings(t *testing.T) {
 		"":        ":1:1: jobs: warning: the configuration has no jobs",
 		"jobs:\n": ":2:1: jobs: warning: the configuration has no jobs",
 		"jobs:\n  b: {func: report, schedule: \"@daily\"}\n  a:\n    func: report\n    schedule: \"@daily\"\n    overlap: allow\n":  ":7:14: jobs.a.overlap: warning: ",
+		"http:\n  listen: 192.0.2.1:8080\njobs: {a: {func: report, schedule: \"@daily\"}}\n":                                        ":3:11: http.listen: warning: passwords and tokens",
 		"defaults: {overlap: allow}\njobs:\n  a: {func: report, schedule: \"@daily\"}\n  b: {func: report, schedule: \"@daily\"}\n": ":2:21: defaults.overlap: warning: ",
 	} {
 		if file, list := warnings(text); len(list) != 1 || !strings.HasPrefix(list[0].String(), file+want) {

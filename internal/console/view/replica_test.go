@@ -1,12 +1,49 @@
 package view_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 )
+
+// seenLately are the replicas that a roster knows.
+type seenLately struct {
+	scheduler.Roster
+	list []scheduler.Replica
+}
+
+func (s seenLately) Replicas(context.Context) ([]scheduler.Replica, error) { return s.list, nil }
+
+// What is said of live replicas beside each other names all of them, and each job once. A lost one is
+// beside nobody.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	long := time.Now().Add(-time.Hour)
+	replica := func(id string, pid int, state string) scheduler.Replica {
+		return scheduler.Replica{ID: id, Instance: fmt.Sprint(pid), PID: pid, Host: "h", State: state, Started: long, ConfigSince: long}
+	}
+	r := listing.Reader{Roster: seenLately{list: []scheduler.Replica{
+		replica("a", 1, scheduler.StateReady), replica("b", 2, scheduler.StateReady), replica("b", 3, scheduler.StateReady),
+		replica("c", 4, scheduler.StateReady), replica("c", 5, scheduler.StateLost), replica("d", 6, scheduler.StateReady),
+	}}}
+	rows, err := r.Replicas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	twins := listing.TwinsText + ": b (process 2 on h) and b (process 3 on h)"
+	if said := listing.Neighbours(rows); len(said) != 1 || said[0] != twins {
+		t.Errorf("said %q, want %q", said, twins)
+	}
+	rows[0].Strangers, rows[5].Strangers = []string{"mails", "invoices"}, []string{"invoices"}
+	strangers := listing.StrangersText + ": a (process 1 on h) and d (process 6 on h) serve invoices and mails"
+	if said := listing.Neighbours(rows); len(said) != 2 || said[0] != twins || said[1] != strangers {
+		t.Errorf("said %q, want also %q", said, strangers)
+	}
+}
 
 // TestSkewedReplicaIsShownByTheNodesClocks: a live replica was seen just now, whatever its
 // own clock shows, and its row has the offset.

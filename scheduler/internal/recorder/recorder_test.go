@@ -365,6 +365,49 @@ func (l *shared) Ticks(_ context.Context, q ledger.Query) ([]ledger.Entry, error
 	return []ledger.Entry{e}, nil
 }
 
+// A witness is a ledger that has other entries beside the tick, and does not answer at first.
+type witness struct {
+	shared
+	silent int
+	list   []ledger.Entry
+}
+
+func (w *witness) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) {
+	if w.silent--; w.silent >= 0 {
+		return nil, locking.ErrNoQuorum
+	}
+	return w.list, nil
+}
+
+// What is told of a tick that nobody ran is the entry of the ledger. As long as it does not answer,
+// nothing is told; runs of other streams are no runs of the tick.
+func TestToldIsWhatTheLedgerHas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		at := time.Now()
+		backfilled := missed("j", at, "x")
+		backfilled.Stream, backfilled.Outcome, backfilled.Token = "backfill", ledger.Succeeded, 1
+		of := missed("j", at, "another replica")
+		store := &witness{silent: 3, list: []ledger.Entry{backfilled, of}}
+		var told []ledger.Entry
+		r := New(Options{Ledger: store, Limit: 10, Settles: true, Now: time.Now, Observer: func(e event.Event) {
+			if e.Kind == event.Settled {
+				told = append(told, e.Entry)
+			}
+		}})
+		r.Ready(time.Time{}.Add(1))
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		r.Decided(&job.Job{Definition: job.Definition{Name: "j"}}, job.Tick{At: at, Nominal: at, Start: at, Until: at}, job.MissedFor(ledger.CodeDrained))
+		time.Sleep(time.Minute)
+		cancel()
+		<-r.ended
+		if store.silent >= 0 || len(told) != 1 || told[0].Replica != of.Replica || told[0].Reason != of.Reason {
+			t.Errorf("told %+v, want %+v", told, of)
+		}
+	})
+}
+
 // A tick that one replica did not run is told once no other can run it any more: after the tick's
 // window, and after claims that began in it.
 func TestToldAfterTheWindow(t *testing.T) {

@@ -14,6 +14,7 @@ func TestStrangers(t *testing.T) {
 	sets := map[string]JobSet{
 		"s1":    {Count: 2, Jobs: []JobText{{Name: "b", Key: "b", Hash: "1"}, {Name: "a", Key: "a", Hash: "1", Code: "run"}}},
 		"s2":    {Count: 2, Jobs: []JobText{{Name: "b", Key: "b", Hash: "2"}, {Name: "a", Key: "a", Hash: "1", Code: "other"}}},
+		"s3":    {Count: 2, Jobs: []JobText{{Name: "b", Key: "b", Hash: "3"}, {Name: "a", Key: "a", Hash: "3"}}},
 		"apart": {Count: 1, Jobs: []JobText{{Name: "c", Key: "c", Hash: "1"}}},
 		"large": {Count: 9000},
 	}
@@ -34,17 +35,20 @@ func TestStrangers(t *testing.T) {
 		beside []Replica
 		want   string
 	}{
-		"the same":            {[]Replica{a}, "[] []"},
-		"another version":     {[]Replica{replica("b", "shop", "s2", time.Hour, time.Hour)}, "[a b] [a b]"},
-		"another program":     {[]Replica{replica("b", "billing", "s1", time.Hour, time.Second)}, "[a b] [a b]"},
-		"an unknown program":  {[]Replica{replica("b", "", "s1", time.Hour, time.Hour)}, "[] []"},
-		"it has just started": {[]Replica{replica("b", "billing", "s2", Calm-1, Calm-1)}, "[] []"},
-		"another has":         {[]Replica{replica("b", "billing", "s2", time.Hour, time.Hour), replica("c", "shop", "s1", 1, 1)}, "[] [] []"},
-		"another one drains":  {[]Replica{replica("b", "billing", "s2", time.Hour, time.Hour), drains}, "[] [] []"},
-		"it has just changed": {[]Replica{replica("b", "shop", "s2", time.Hour, Calm-1)}, "[] []"},
-		"no common names":     {[]Replica{replica("b", "billing", "apart", time.Hour, time.Hour)}, "[] []"},
-		"not known":           {[]Replica{replica("b", "billing", "none", time.Hour, time.Hour)}, "[] []"},
-		"too large":           {[]Replica{replica("b", "billing", "large", time.Hour, time.Hour)}, "[] []"},
+		"the same":                             {[]Replica{a}, "[] []"},
+		"another version":                      {[]Replica{replica("b", "shop", "s2", time.Hour, time.Hour)}, "[a b] [a b]"},
+		"another program":                      {[]Replica{replica("b", "billing", "s1", time.Hour, time.Second)}, "[a b] [a b]"},
+		"an unknown program":                   {[]Replica{replica("b", "", "s1", time.Hour, time.Hour)}, "[] []"},
+		"it has just started":                  {[]Replica{replica("b", "billing", "s2", Calm-1, Calm-1)}, "[] []"},
+		"another has":                          {[]Replica{replica("b", "billing", "s2", time.Hour, time.Hour), replica("c", "shop", "s1", 1, 1)}, "[] [] []"},
+		"another one drains":                   {[]Replica{replica("b", "billing", "s2", time.Hour, time.Hour), drains}, "[] [] []"},
+		"this one has just changed":            {[]Replica{replica("b", "shop", "s2", time.Hour, time.Hour), replica("c", "shop", "s3", time.Hour, Calm-1)}, "[a b] [a b] []"},
+		"one that came first has just changed": {[]Replica{replica("b", "shop", "s3", time.Hour, Calm-1), replica("c", "shop", "s2", time.Hour, time.Hour)}, "[a b] [] [a b]"},
+		"three versions":                       {[]Replica{replica("b", "shop", "s2", time.Hour, time.Hour), replica("c", "shop", "s3", time.Hour, time.Hour)}, "[a b] [a b] [a b]"},
+		"it has just changed":                  {[]Replica{replica("b", "shop", "s2", time.Hour, Calm-1)}, "[] []"},
+		"no common names":                      {[]Replica{replica("b", "billing", "apart", time.Hour, time.Hour)}, "[] []"},
+		"not known":                            {[]Replica{replica("b", "billing", "none", time.Hour, time.Hour)}, "[] []"},
+		"too large":                            {[]Replica{replica("b", "billing", "large", time.Hour, time.Hour)}, "[] []"},
 		"two of each": {
 			[]Replica{a, replica("b", "billing", "s2", time.Hour, time.Hour), replica("c", "billing", "s2", time.Hour, time.Hour)},
 			"[a b] [a b] [a b] [a b]",

@@ -24,7 +24,7 @@ func TestService(t *testing.T) {
 		}
 	}
 	named("", false, "")
-	for i, name := range []string{"b", "a", "a", "b"} {
+	for i, name := range []string{"b", "a", "b", "a"} {
 		m.Node(i).HSet("{"+s.Namespace()+"}:node", "service", name)
 	}
 	named("a", false, "a") // the last node had none

@@ -82,6 +82,13 @@ func TestUnreachable(t *testing.T) {
 			}
 		}
 	}
+	hangsUp := listen(func(conn net.Conn) { // without TLS
+		defer conn.Close()
+		if startup, _ := pgproto3.NewBackend(conn, conn).ReceiveStartupMessage(); startup != nil {
+			_, _ = conn.Write([]byte("N"))
+		}
+	})
+	_, hangsUpPort, _ := net.SplitHostPort(hangsUp)
 	away, other := listen(nil), listen(nil)
 	_, port, _ := net.SplitHostPort(away)
 	silent := listen(func(conn net.Conn) { t.Cleanup(func() { _ = conn.Close() }) })
@@ -90,6 +97,7 @@ func TestUnreachable(t *testing.T) {
 		_ = conn.Close()
 	})
 	starting := listen(says("the database system is starting up", "57P03"))
+	_, startingPort, _ := net.SplitHostPort(starting)
 	denies := listen(says("no PostgreSQL user name specified", "28000"))
 	missing := t.TempDir()
 	for name, c := range map[string]struct {
@@ -105,6 +113,9 @@ func TestUnreachable(t *testing.T) {
 		"an unknown name":     {"postgres://ann:Geheim1@unknown:5432/shop", "unknown: no such host", kv.ErrNotSent},
 		"a known one besides": {"postgres://ann:Geheim1@unknown:5432," + away + "/shop", "unknown: no such host; " + away + ": connection refused", kv.ErrNotSent},
 		"no answer":           {"postgres://ann:Geheim1@" + silent + "/shop", silent + ": context deadline exceeded", kv.ErrNotSent},
+		"one address answers": {"postgres://ann:Geheim1@last:" + startingPort + "/shop", "there is no connection: last:" + startingPort + ": FATAL: the database system is starting up (SQLSTATE 57P03)", kv.ErrNotSent},
+		"the first one does":  {"postgres://ann:Geheim1@first:" + startingPort + "/shop", "there is no connection: first:" + startingPort + ": FATAL: the database system is starting up (SQLSTATE 57P03)", kv.ErrNotSent},
+		"closed, no TLS":      {"postgres://ann:Geheim1@localhost:" + hangsUpPort + "/shop?sslmode=prefer", "localhost:" + hangsUpPort + ": the connection was closed", kv.ErrNotSent},
 		"closed":              {"postgres://ann:Geheim1@" + closes + "/shop?sslmode=disable", closes + ": the connection was closed", kv.ErrNotSent},
 		"closed, TLS":         {"postgres://ann:Geheim1@" + closes + "/shop?sslmode=require", closes + ": the connection was closed", kv.ErrNotSent},
 		"starts":              {"postgres://ann:Geheim1@" + starting + "/shop", starting + ": FATAL: the database system is starting up (SQLSTATE 57P03)", kv.ErrNotSent},
@@ -121,6 +132,12 @@ func TestUnreachable(t *testing.T) {
 			config.ConnConfig.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
 				if host == "unknown" {
 					return nil, &net.DNSError{Err: "no such host", Name: host, Server: "10.0.0.2:53", IsNotFound: true}
+				}
+				switch host { // nothing listens on the other address
+				case "last":
+					return []string{"127.0.0.2", "127.0.0.1"}, nil
+				case "first":
+					return []string{"127.0.0.1", "127.0.0.2"}, nil
 				}
 				return lookUp(ctx, host)
 			}
@@ -143,6 +160,9 @@ func TestUnreachable(t *testing.T) {
 				text := err.Error()
 				if strings.Count(text, c.want) != 1 || !errors.Is(err, c.kind) || !strings.HasPrefix(text, "postgres: "+call+": ") {
 					t.Errorf("%s = %s, want %s, and %v", call, text, c.want, c.kind)
+				}
+				if strings.Contains(text, "refused") != strings.Contains(c.want, "refused") {
+					t.Errorf("%s = %s, with what says less than %s", call, text, c.want)
 				}
 				for _, not := range []string{"ann", "shop", "Geheim1", "127.0.0.1 ", "(127", "(local", "dial", "\n", "\t", "failed to"} {
 					if strings.Contains(text, not) {
