@@ -58,6 +58,35 @@ func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 	if warnings() != 3 || strings.Count(text, "are given up") != 1 || strings.Count(text, "it is not known whether another replica ran the tick") != 3 {
 		t.Errorf("the log of ticks that are given up:\n%s", text)
 	}
+	e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en, Err: down}) // another outage
+	e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en, Err: scheduler.ErrDropped})
+	if text = log.String(); warnings() != 5 || strings.Count(text, "are given up") != 2 {
+		t.Errorf("the log of another outage:\n%s", text)
+	}
+	en.Outcome = ledger.Skipped
+	e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en})
+	if text = log.String(); warnings() != 5 || !strings.Contains(text, `level=INFO msg="tick skipped"`) {
+		t.Errorf("the log of a skipped tick:\n%s", text)
+	}
+}
+
+// A line about strangers names at most twenty jobs, or says why it names none.
+func TestWarningsOfStrangers(t *testing.T) {
+	t.Parallel()
+	var log logtest.Buffer
+	e := events{slog.New(slog.NewTextHandler(&log, nil)), new(unrecorded)}
+	e.observe(scheduler.Event{Kind: scheduler.EventStranger, Other: "b", Err: errors.New("the set is too large")})
+	if text := log.String(); !strings.Contains(text, `level=WARN msg="another live replica serves another set of jobs`) || !strings.Contains(text, "too large") {
+		t.Errorf("the log of a set that is too large:\n%s", text)
+	}
+	names := make([]string, 30)
+	for i := range names {
+		names[i] = fmt.Sprintf("job%02d", i)
+	}
+	e.observe(scheduler.Event{Kind: scheduler.EventStranger, Other: "b", Jobs: names})
+	if text := log.String(); !strings.Contains(text, "jobs=30") || !strings.Contains(text, "job19") || strings.Contains(text, "job20") {
+		t.Errorf("the log of thirty jobs:\n%s", text)
+	}
 }
 
 // An outage is one warning in the log of a run, however many tries to extend its lease fail, and one line

@@ -119,7 +119,7 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 			t.Errorf("listed are %+v, %v; want two that share their id", rows, err)
 		}
 		for i := range logs {
-			if n := strings.Count(logs[i].String(), warning); n != 1 {
+			if n := strings.Count(logs[i].String(), `level=WARN msg="`+warning); n != 1 {
 				t.Errorf("replica %d warned %d times:\n%s", i, n, logs[i].String())
 			}
 		}
@@ -182,7 +182,7 @@ func TestTwoServicesInOneNamespace(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		for i := range logs {
-			if n := strings.Count(logs[i].String(), warning); n != 1 || !strings.Contains(logs[i].String(), "invoices") {
+			if n := strings.Count(logs[i].String(), `level=WARN msg="`+warning); n != 1 || !strings.Contains(logs[i].String(), "invoices") {
 				t.Errorf("replica %d warned %d times:\n%s", i, n, logs[i].String())
 			}
 		}
