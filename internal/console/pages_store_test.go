@@ -147,6 +147,8 @@ func TestProblemsOfOneStore(t *testing.T) {
 			if text := string(r.ask(viewer, "GET", "/jobs", "").body); !strings.Contains(text, "<h1>"+tt.page+"</h1>") {
 				t.Errorf("the page of the problem: %s", text)
 			}
+			away.Store(false)
+			r.shows("/", []string{"The state of the replicas is unknown: it could not be read, although the store answers."}, nil)
 		})
 	}
 }
