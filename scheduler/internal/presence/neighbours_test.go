@@ -76,6 +76,9 @@ func TestNeighbours(t *testing.T) {
 		"two other versions": {func(int) []roster.Replica {
 			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash = "s2" }), other(func(r *roster.Replica) { r.ID, r.ConfigHash = "c", "code" })}
 		}, "stranger b [invoices]; stranger c [invoices]"},
+		"two other programs": {func(int) []roster.Replica {
+			return []roster.Replica{other(func(r *roster.Replica) { r.Program = "billing" }), other(func(r *roster.Replica) { r.ID, r.Program = "c", "mail" })}
+		}, "stranger b [invoices own]; stranger c [invoices own]"},
 		"a set too large to be compared": {func(int) []roster.Replica {
 			return []roster.Replica{other(func(r *roster.Replica) { r.ConfigHash = "large" })}
 		}, "stranger b [] " + roster.ErrSetTooLarge.Error()},
@@ -114,6 +117,7 @@ func TestNeighbours(t *testing.T) {
 			told = append(told, text)
 		}}
 		for beat := range 120 {
+			self.Seen = start.Add(time.Duration(beat) * 5 * time.Second)
 			n.see(t.Context(), self, append(tt.at(beat), self), start.Add(time.Duration(beat)*5*time.Second))
 		}
 		if got := strings.Join(told, "; "); got != tt.want {
