@@ -151,7 +151,7 @@ func TestTablesPassNothingOn(t *testing.T) {
 // The state of a replica says with whom it should not be.
 func TestReplicaState(t *testing.T) {
 	t.Parallel()
-	for want, r := range map[string]listing.Replica{
+	for want, r := range map[string]view.Replica{
 		"ready":                  {State: scheduler.StateReady},
 		"ready, id in use twice": {State: scheduler.StateReady, Shared: true},
 		"ready, id in use twice, other jobs named invoices and mails": {State: scheduler.StateReady, Shared: true, Strangers: []string{"invoices", "mails"}},

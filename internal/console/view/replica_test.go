@@ -26,7 +26,7 @@ func TestNeighbours(t *testing.T) {
 	replica := func(id string, pid int, state string) scheduler.Replica {
 		return scheduler.Replica{ID: id, Instance: fmt.Sprint(pid), PID: pid, Host: "h", State: state, Started: long, ConfigSince: long}
 	}
-	r := listing.Reader{Roster: seenLately{list: []scheduler.Replica{
+	r := view.Reader{Roster: seenLately{list: []scheduler.Replica{
 		replica("a", 1, scheduler.StateReady), replica("b", 2, scheduler.StateReady), replica("b", 3, scheduler.StateReady),
 		replica("c", 4, scheduler.StateReady), replica("c", 5, scheduler.StateLost), replica("d", 6, scheduler.StateReady),
 	}}}
@@ -34,13 +34,13 @@ func TestNeighbours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twins := listing.TwinsText + ": b (process 2 on h) and b (process 3 on h)"
-	if said := listing.Neighbours(rows); len(said) != 1 || said[0] != twins {
+	twins := view.TwinsText + ": b (process 2 on h) and b (process 3 on h)"
+	if said := view.Neighbours(rows); len(said) != 1 || said[0] != twins {
 		t.Errorf("said %q, want %q", said, twins)
 	}
 	rows[0].Strangers, rows[5].Strangers = []string{"mails", "invoices"}, []string{"invoices"}
-	strangers := listing.StrangersText + ": a (process 1 on h) and d (process 6 on h) serve invoices and mails"
-	if said := listing.Neighbours(rows); len(said) != 2 || said[0] != twins || said[1] != strangers {
+	strangers := view.StrangersText + ": a (process 1 on h) and d (process 6 on h) serve invoices and mails"
+	if said := view.Neighbours(rows); len(said) != 2 || said[0] != twins || said[1] != strangers {
 		t.Errorf("said %q, want also %q", said, strangers)
 	}
 }
