@@ -360,7 +360,7 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"internal/store/quorum/membership/node.go", module + "/internal/store/quorum/client"},
 		{"internal/store/quorum/records/records.go", module + "/locking"},
 		{"internal/store/quorum/scripts/keys.go", module + "/internal/store/quorum/membership"},
-		{"locking/redlock/try.go", module + "/internal/store/quorum/scripts"},
+		{"locking/redlock/round.go", module + "/internal/store/quorum/scripts"},
 		{"replica/build.go", module + "/internal/store/quorum/ledger"},
 		{"internal/console/server.go", module + "/internal/console/pages"},
 		{"internal/console/pages/jobs.go", module + "/internal/console/api"},

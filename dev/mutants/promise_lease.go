@@ -23,7 +23,7 @@ var leases = promise{
 			{scripts + "finish.lua", "redis.call('ZREM', runs_key, '')", "if mine then redis.call('DEL', lock_key) end"},
 		}},
 		{"C2: a claim that a node made in part stays", in(redlock, "TestRefusedClaimOnRedis"), []edit{
-			{redlock + "try.go", "case v.partial():", "case false:"},
+			{redlock + "round.go", "case v.partial():", "case false:"},
 		}},
 		{"N6: an evicted holder can extend", rules, []edit{
 			{scripts + "evict.lua", "redis.call('SET', key(3), arg(2), 'PX', num(2 * gracems))", ""},
@@ -35,7 +35,7 @@ var leases = promise{
 			{redlock + "locker.go", "time.Duration(float64(ttl)*o.DriftFactor) + minDrift", "0"},
 		}},
 		{"C3: redsync's verdict is ignored", in(redlock, "TestClaimsAskAllNodes"), []edit{
-			{redlock + "pool.go", "v, err := c.t.first.vote(c.ctx, c.node)\n\treturn v.ok(), err", "v, err := c.t.first.vote(c.ctx, c.node)\n\treturn v.ok() && false, err"},
+			{redlock + "try.go", "v, err := c.t.first.vote(c.ctx, c.node)\n\treturn v.ok(), err", "v, err := c.t.first.vote(c.ctx, c.node)\n\treturn v.ok() && false, err"},
 		}},
 		{"C3: an extension without a quorum counts", in(redlock, "TestExtendWithoutQuorum"), []edit{
 			{redlock + "lease.go", "case ok && !s.isOver():\n\t\tdeadline", "case ok && !s.isOver() || granted > 0:\n\t\tdeadline"},

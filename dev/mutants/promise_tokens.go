@@ -20,7 +20,7 @@ var growingTokens = promise{
 			{scripts + "commit.lua", "t - seconds * 2^20 > reach", "t - seconds * 2^20 > 2^20 + reach"},
 		}},
 		{"C1: a try ignores the fences that nodes name", in(redlock, "TestStaleTokenIsRaised"), []edit{
-			{redlock + "claim.go", "token = max(token, v.fence+1)", ""},
+			{redlock + "try.go", "token = max(token, v.fence+1)", ""},
 		}},
 	},
 }

@@ -1,13 +1,18 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -114,4 +119,317 @@ func names(ctx context.Context, set *membership.Set, n *membership.Node) ([]stri
 			return slices.Collect(maps.Keys(seen)), nil
 		}
 	}
+}
+
+// A sighting is what one node stores of one name.
+type sighting struct {
+	lock   string // the owner's value, "" without a lock
+	left   time.Duration
+	claims []claimed
+}
+
+// claimed is a claim of a name, with its state.
+type claimed struct {
+	records.Claim
+	done, void bool
+	rerun      bool // it was finished, but its tick is not done
+	// lock is the value in the tick's own lock, if that exists.
+	lock string
+	left time.Duration
+}
+
+// readSightings reads the reply of holding.lua.
+func readSightings(held map[string]sighting, names, reply []string) error {
+	p := parser{args: reply}
+	for _, name := range names {
+		s := sighting{lock: p.owner(), left: p.left()}
+		for range min(p.uint(), uint64(len(p.args))) {
+			s.claims = append(s.claims, p.claim())
+		}
+		held[name] = s
+	}
+	return p.err
+}
+
+func (p *parser) claim() claimed {
+	state := p.text()
+	c, err := records.Unpack(p.text())
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return claimed{
+		Claim: c, done: state != "-" && state != "V", void: state == "V", rerun: state == strings.ToLower(state),
+		lock: p.owner(), left: p.left(),
+	}
+}
+
+// owner reads a lock's value without the mark of LOCK.
+func (p *parser) owner() string { return strings.TrimPrefix(p.text(), "?") }
+
+// left reads a PTTL.
+func (p *parser) left() time.Duration {
+	text := p.text()
+	ms, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil && p.err == nil:
+		p.err = err
+	case ms == -1:
+		return locking.Endless
+	}
+	return time.Duration(max(ms, 0)) * time.Millisecond
+}
+
+// A picture is what the nodes that answered store of one name.
+type picture struct {
+	claims map[string]claimed         // by owner
+	locks  map[string][]time.Duration // by owner: the time left on each node that holds it
+	free   int                        // nodes without a lock
+}
+
+func newPicture() *picture {
+	return &picture{claims: map[string]claimed{}, locks: map[string][]time.Duration{}}
+}
+
+// merge combines the sightings of all nodes into one list. A nil map is a node that did
+// not answer.
+func merge(of int, found []map[string]sighting) []holding {
+	pictures, answered := map[string]*picture{}, 0
+	for _, held := range found {
+		if held != nil {
+			answered++
+		}
+		for name, s := range held {
+			if _, ok := pictures[name]; !ok {
+				pictures[name] = newPicture()
+			}
+			pictures[name].add(s)
+		}
+	}
+	var list []holding
+	for _, name := range slices.Sorted(maps.Keys(pictures)) {
+		list = append(list, pictures[name].holdings(name, of, answered)...)
+	}
+	return list
+}
+
+func (p *picture) add(s sighting) {
+	if s.lock != "" {
+		p.locks[s.lock] = append(p.locks[s.lock], s.left)
+	} else {
+		p.free++
+	}
+	for _, c := range s.claims {
+		if c.lock != "" {
+			p.locks[c.lock] = append(p.locks[c.lock], c.left)
+		}
+		if of := p.claims[c.Owner]; of.Owner != "" { // one node is enough to know that it ended
+			c.done, c.void = c.done || of.done, c.void || of.void
+		}
+		p.claims[c.Owner] = c
+	}
+}
+
+// holdings lists the owners with a lock on some node, those on most nodes first, and
+// the owner of the latest claim if that is open.
+func (p *picture) holdings(name string, of, answered int) []holding {
+	var latest claimed
+	for _, c := range p.claims {
+		if c.Token > latest.Token {
+			latest = c
+		}
+	}
+	owners := slices.Collect(maps.Keys(p.locks))
+	if _, locked := p.locks[latest.Owner]; !locked && latest.Owner != "" && !latest.done && !latest.void {
+		owners = append(owners, latest.Owner)
+	}
+	var list []holding
+	for _, owner := range owners {
+		c, lefts := p.claims[owner], p.locks[owner]
+		h := holding{owner: owner, silent: of - answered, Holding: c.holding(name)}
+		h.Left, h.On = agreedLeft(lefts, of/2+1), locking.Votes{For: len(lefts), Of: of}
+		if h.Known() {
+			h.free = p.free
+		}
+		list = append(list, h)
+	}
+	slices.SortFunc(list, func(a, b holding) int {
+		return cmp.Or(cmp.Compare(b.On.For, a.On.For), cmp.Compare(b.Token, a.Token), cmp.Compare(a.owner, b.owner))
+	})
+	return list
+}
+
+// holding returns the claim without its locks.
+func (c claimed) holding(name string) locking.Holding {
+	h := locking.Holding{
+		Stream: c.Stream, Beside: c.Overlaps, Name: name, Holder: c.Holder, Token: locking.Token(c.Token), Attempt: c.Attempt, Mode: c.Mode,
+		Done: c.done, Void: c.void,
+	}
+	if c.Tick != 0 {
+		h.Tick = time.UnixMilli(c.Tick).UTC()
+	}
+	if h.Known() {
+		h.Since = time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC()
+	}
+	return h
+}
+
+// agreedLeft is how long q nodes will still hold the lock.
+func agreedLeft(lefts []time.Duration, q int) time.Duration {
+	if len(lefts) < q {
+		return 0
+	}
+	slices.SortFunc(lefts, func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	return lefts[q-1]
+}
+
+// Latest lists the latest claims of all streams that the nodes know together, sorted by name
+// and stream. Done means that no replica may run the tick again. When fewer than a quorum
+// answer, the error matches locking.ErrNoQuorum.
+func (l *Locker) Latest(ctx context.Context) ([]locking.Holding, error) {
+	found, err := sightingsOf(ctx, l.set, "listing the claims", func(n *membership.Node) ([]string, error) { return names(ctx, l.set, n) })
+	if err != nil {
+		return nil, err
+	}
+	latest := map[[2]string]locking.Holding{}
+	for _, node := range found {
+		for name, s := range node {
+			for _, c := range s.claims {
+				h, of := c.holding(name), [2]string{name, c.Stream}
+				h.Done = c.done && !c.rerun
+				if have, ok := latest[of]; !ok || compareClaims(h, have) > 0 {
+					latest[of] = h
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(latest), func(a, b locking.Holding) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Stream, b.Stream))
+	}), nil
+}
+
+// compareClaims compares claims of a stream by tick. Of one tick those come last that keep more
+// replicas from running it, and then those with larger tokens.
+func compareClaims(a, b locking.Holding) int {
+	return cmp.Or(a.Tick.Compare(b.Tick), cmp.Compare(excludes(a), excludes(b)), cmp.Compare(a.Token, b.Token))
+}
+
+func excludes(h locking.Holding) int {
+	switch {
+	case h.Done:
+		return 3
+	case h.Mode == locking.AtMostOnce && !h.Void:
+		return 2
+	case !h.Void:
+		return 1
+	}
+	return 0
+}
+
+// Evict releases a lock by an operator's decision, and returns its holder. If several
+// runs overlap, token selects one; 0 selects the only holder. The holder learns of it
+// at its next extension: its context ends with a *locking.EvictedError that carries
+// reason.
+//
+// The claim stays: its tick is not run again unless it was requested AtLeastOnce, and
+// its token stays used. Another holder may begin before the evicted one has noticed,
+// which takes up to a third of a TTL. So keep resources fenced.
+//
+// Evict returns locking.ErrReason, locking.ErrNotHeld, locking.ErrSeveral, or an error that matches
+// locking.ErrNoQuorum when fewer than a quorum answer. It may then be partly done;
+// repeating it is harmless.
+func Evict(ctx context.Context, set *membership.Set, name string, token locking.Token, reason string) (locking.Holding, error) {
+	reason, err := locking.CleanReason(name, reason)
+	if err != nil {
+		return locking.Holding{}, err
+	}
+	held, err := holdersOf(ctx, set, name)
+	if err != nil {
+		return locking.Holding{}, err
+	}
+	h, err := choose(name, token, held)
+	if err != nil {
+		return locking.Holding{}, err
+	}
+	keys := scripts.EvictKeys(h.lock(set), set.Key("dead", h.owner))
+	replies := set.Call(ctx, scripts.Evict, keys, h.owner, reason)
+	_, err = set.Answers("releasing "+name, replies)
+	return h.Holding, err
+}
+
+// choose returns the holding that the token selects.
+func choose(name string, token locking.Token, held []holding) (holding, error) {
+	may := slices.DeleteFunc(slices.Clone(held), func(h holding) bool {
+		return !h.mayHold() || token != 0 && h.Token != token
+	})
+	switch {
+	case len(may) == 0 && token != 0 && len(held) > 0:
+		return holding{}, fmt.Errorf("%s: %w with token %d", name, locking.ErrNotHeld, token)
+	case len(may) == 0:
+		return holding{}, notHeld(name, held)
+	case len(may) > 1 && may[0].Beside:
+		return holding{}, fmt.Errorf("%s: %w: %v and %v; name the token", name, locking.ErrSeveral, may[0], may[1])
+	}
+	return may[0], nil
+}
+
+// lock is the key of the holding's lock.
+func (h holding) lock(set *membership.Set) string {
+	if !h.Beside {
+		return set.JobKey(h.Name, "lock")
+	}
+	return scripts.TickLock(set, h.Name, h.Stream, h.Tick)
+}
+
+// notHeld describes the leftovers of a lock that no one holds.
+func notHeld(name string, held []holding) error {
+	switch {
+	case len(held) == 0:
+		return fmt.Errorf("%s: %w", name, locking.ErrNotHeld)
+	case held[0].On.For > 0:
+		return fmt.Errorf("%s: %w: %v holds it on only %d of %d nodes, and that lock will expire", name, locking.ErrNotHeld, held[0], held[0].On.For, held[0].On.Of)
+	}
+	return fmt.Errorf("%s: %w: the lease of %v has expired, but its run never reported an end", name, locking.ErrNotHeld, held[0])
+}
+
+// Forget deletes the nodes' data of a name that is no longer used: the claim of a job or
+// plain lock, and the job's ledger and logs. A program that locks short-lived things should
+// forget them, since the nodes keep each one's claim forever.
+//
+// Forget is safe even if the name is used again. Each node remembers, for all forgotten
+// names together, the largest token and the latest tick. Tokens keep growing, and no
+// tick up to then runs, of this job or of another that the nodes do not know.
+//
+// It returns locking.ErrUnknownName if there is nothing to forget. The error matches
+// locking.ErrTaken while a node holds the lock, or up to a TTL after overlapping runs
+// ended. It matches locking.ErrNoQuorum when fewer than a quorum have forgotten the
+// name. Repeating it is harmless. A node that was not reached may keep its data: no
+// node relies on what others have forgotten.
+func Forget(ctx context.Context, set *membership.Set, name string) error {
+	held, err := holdersOf(ctx, set, name)
+	if err != nil {
+		return err
+	}
+	if len(held) > 0 && held[0].On.For > 0 {
+		return fmt.Errorf("%s: %w by %v on %d of %d nodes", name, locking.ErrTaken, held[0], held[0].On.For, held[0].On.Of)
+	}
+	replies := set.Call(ctx, scripts.Forget, scripts.ForgetKeys(set, name))
+	if _, err := set.Answers("forgetting "+name, replies); err != nil {
+		return err
+	}
+	return forgotten(name, set.Quorum(), replies)
+}
+
+// forgotten evaluates the answers of at least a quorum.
+func forgotten(name string, quorum int, replies []membership.Reply) error {
+	n := map[string]int{}
+	for _, r := range replies {
+		n[r.Code]++
+	}
+	switch {
+	case n[codeBusy] > 0 && n[codeOK]+n["NONE"] < quorum:
+		return fmt.Errorf("%s: %w: it is in use again", name, locking.ErrTaken)
+	case n[codeOK] == 0:
+		return fmt.Errorf("%s: %w", name, locking.ErrUnknownName)
+	}
+	return nil
 }

@@ -4,14 +4,123 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
+	"github.com/redis/go-redis/v9"
 )
+
+// A Config says which nodes grant locks. Either Nodes or Clients is required.
+type Config struct {
+	// Nodes are the URLs of 1, 3, 5 or 7 independent Redis masters, such as
+	// redis://user:password@host:6379, or rediss:// for TLS.
+	Nodes []string
+	// Clients are nodes given by the clients that the program already has. Their
+	// addresses, credentials and dialers are used, but not their connections: requests
+	// for locks need deadlines of their own. A client of NewFailoverClient or
+	// NewClusterClient is one node, alone: another server may take its place.
+	Clients []redis.UniversalClient
+	// Copies is how many replicas the server of a single node has. A claim counts when all
+	// of them have it, so any of them may take its place at any time.
+	Copies int
+	// New asserts that no node has ever granted a lock in the namespace, so they vote
+	// at once. Otherwise blank nodes vote after Grace, since they may have lost their
+	// memory. New has no effect on nodes that have served before.
+	New bool
+
+	// Namespace is the prefix of every key, in braces. Default: "quorate".
+	Namespace string
+	// Username and Password are for nodes whose URL names none.
+	Username, Password string
+	// TLS is for nodes with a rediss:// URL. The server name defaults to the URL's
+	// host.
+	TLS *tls.Config
+	// Timeout bounds each call to a node. It must be below TTL/4. Default: 200 ms.
+	Timeout time.Duration
+	// TTL is the length of a lease. It must be below Grace. Default: locking.DefaultTTL.
+	TTL time.Duration
+	// Grace is how long a restarted node abstains. The nodes store it, and every
+	// program that uses them must set the same. Default: 20 s.
+	Grace time.Duration
+	// Durable asserts that no node forgets what it accepted: appendfsync always, and no
+	// failover that loses anything. A restarted node then votes at once.
+	Durable bool
+	// Embedded allows nodes inside this process, for development and tests.
+	Embedded bool
+
+	Options
+}
+
+// Open returns a Locker over the nodes of cfg once a quorum of them votes. It watches
+// the nodes until Close, which the caller must call. It waits for nodes that abstain,
+// but not for nodes that do not answer: then the error matches locking.ErrNoQuorum.
+func Open(ctx context.Context, cfg Config) (*Locker, error) {
+	list := membership.Config{
+		Namespace: cfg.Namespace, Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS,
+		Timeout: cfg.Timeout, TTL: cfg.TTL, Grace: cfg.Grace, Durable: cfg.Durable, Copies: cfg.Copies, Embedded: cfg.Embedded,
+	}
+	for _, url := range cfg.Nodes {
+		list.Nodes = append(list.Nodes, membership.NodeConfig{URL: url})
+	}
+	for _, client := range cfg.Clients {
+		list.Nodes = append(list.Nodes, membership.NodeConfig{Client: client})
+	}
+	set, err := membership.Open(list)
+	if err != nil {
+		return nil, err
+	}
+	l, err := New(set, cfg.Options)
+	if err == nil {
+		err = join(ctx, set, cfg.New)
+	}
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	watching, stop := context.WithCancel(context.Background())
+	var watch sync.WaitGroup
+	watch.Go(func() { _ = set.Run(watching) }) // Run only returns once stopped
+	l.disconnect = sync.OnceValue(func() error {
+		stop()
+		watch.Wait()
+		return set.Close()
+	})
+	return l, nil
+}
+
+// join makes the nodes members, and waits until a quorum votes.
+func join(ctx context.Context, set *membership.Set, isNew bool) error {
+	err := locking.ErrRefused
+	if isNew {
+		err = set.Init(ctx, false)
+	}
+	if errors.Is(err, locking.ErrRefused) { // the nodes have served
+		err = set.Join(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		at, known := set.Vouching()
+		if known && at.IsZero() {
+			return nil
+		}
+		timer := time.NewTimer(max(time.Until(at), set.Timeout()))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%w, before %s: %w", locking.ErrUnvouched, at.UTC().Format(time.RFC3339), ctx.Err())
+		}
+	}
+}
 
 // A Locker grants leases by quorum. It may be used by many goroutines.
 type Locker struct {
@@ -194,4 +303,86 @@ func (l *Locker) check(req locking.Request) error {
 		return fmt.Errorf("bad lock request %q: %w", req.Name, err)
 	}
 	return nil
+}
+
+// look sends LOOK to all nodes, and reports whether a quorum is free (C2). Waiting
+// callers claim only then, so they do not disturb the holder.
+func (l *Locker) look(ctx context.Context, req locking.Request) ([]vote, bool) {
+	t := newTry(l, req, "")
+	return t.round(ctx, claiming, t.query(scripts.Look, nil, modeArg(req.Mode))).start().result()
+}
+
+// A watch holds what one replica has seen of a tick, node by node.
+type watch struct {
+	t    *try // for its arguments; it claims nothing
+	args []any
+	next int // the node to ask next
+	// seen is the last answer of each node.
+	seen []vote
+	// invalid: no node could grant the request, so none is asked.
+	invalid bool
+}
+
+// Watch implements locking.Watcher.
+func (l *Locker) Watch(req locking.Request, start uint64) locking.Watch {
+	t, nodes := newTry(l, req, ""), l.set.Len()
+	return &watch{
+		t: t, args: append(t.common, modeArg(req.Mode)),
+		next: int(start % uint64(nodes)), seen: make([]vote, nodes), invalid: l.check(req) != nil,
+	}
+}
+
+// Look implements locking.Watch: rule N10 at one node, and the conclusions that C5
+// allows from this and earlier answers. It takes at most a node timeout.
+func (w *watch) Look(ctx context.Context) error {
+	if asks := !w.invalid && ctx.Err() == nil; !asks {
+		return nil
+	}
+	switch v := w.ask(ctx); {
+	case v.code == codeDone:
+		return w.refusal(locking.ErrDone, v)
+	case v.code == codeClaimed && agreed(w.seen, codeClaimed, w.t.l.set.Quorum()):
+		return w.refusal(locking.ErrClaimed, v)
+	case v.code == codeClaimed, v.code == codeBusy:
+		return w.refusal(locking.ErrTaken, v)
+	case v.silent():
+		return w.refusal(locking.ErrSilent, v)
+	}
+	return nil
+}
+
+// ask returns the answer of the next node that votes.
+func (w *watch) ask(ctx context.Context) (v vote) {
+	for range w.t.nodes {
+		node := w.next
+		w.next = (node + 1) % len(w.t.nodes)
+		v = parse(w.t.nodes[node].Call(ctx, scripts.Look, w.t.keys.Names(), w.args...))
+		w.seen[node] = v
+		if !v.cannotVote() {
+			break
+		}
+	}
+	return v
+}
+
+// cannotVote reports whether the node has no vote. A node that is down, blank, abstains, or
+// refuses this client said so at once. A silent node used up its time.
+func (v vote) cannotVote() bool {
+	var refused *membership.RefusedError
+	return errors.Is(v.err, client.ErrDown) || errors.Is(v.err, membership.ErrBlank) || errors.As(v.err, &refused) ||
+		v.code == codeAbstain || v.code == codeFuture
+}
+
+// silent reports whether the node did not answer in time, or was not asked because
+// earlier requests are unanswered.
+func (v vote) silent() bool { return v.uncertain() || v.unsent && !errors.Is(v.err, client.ErrDown) }
+
+func (w *watch) refusal(reason error, v vote) error {
+	e := &locking.AcquireError{Reason: reason, Name: w.t.req.Name}
+	if !w.t.l.set.OneStore() {
+		e.Votes = locking.Votes{Of: len(w.t.nodes)}
+	}
+	nameHolder(e, []vote{v})
+	e.Nodes = []locking.NodeError{{Node: v.node, Err: v.objection()}}
+	return e
 }

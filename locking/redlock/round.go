@@ -2,11 +2,237 @@ package redlock
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/go-redsync/redsync/v4"
 	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
+
+// streamPlain is the stream of plain locks, which have no ticks.
+const streamPlain = "lock"
+
+// A try is one random value, with at most one token and one attempt number. It either
+// wins a claim, keeps it and ends it, or is voided; it is never used again. Only one
+// goroutine at a time starts its rounds, one after the other. Answers that arrive after
+// a round are still recorded.
+type try struct {
+	requests
+	req    locking.Request
+	common []any     // the first arguments of every rule
+	begun  time.Time // before the first request
+
+	// mutex locks by the round first, and evaluates the round eval. Without eval it has
+	// not got the lock, and evaluates VOID.
+	mutex   *redsync.Mutex
+	first   *round
+	eval    atomic.Pointer[round]
+	voiding sync.Once
+	rounds  uint8 // of requests to claim
+
+	// claim is what COMMIT asks for, and packed its stored form; empty before.
+	claim  records.Claim
+	packed string
+	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
+	// largest token that a quorum's clocks allow.
+	leftOut            [locking.MostNodes]bool
+	maxAcceptableToken uint64
+}
+
+// requests are the calls of a try, and what they have left at the nodes.
+type requests struct {
+	l     *Locker
+	nodes []*membership.Node
+	keys  client.Keys
+
+	mu       sync.Mutex
+	states   []nodeState
+	inFlight int // requests in flight
+	// cleanup is what the cleaner repeats at nodes with leftovers, once no request is
+	// in flight; nil until the try has ended.
+	cleanup  *query
+	cleaning bool
+}
+
+// A nodeState is what is known of a try at one node.
+type nodeState struct {
+	inFlight int      // requests in flight
+	next     []func() // called when their answers are in
+	silent   bool     // a request got no answer, so it may still arrive
+	claimed  bool     // the node has the claim
+	left     bool     // the node holds, may hold, or may come to hold, something of the try
+}
+
+// A query is a request of one rule. Update applies an answer to the node's state; nil
+// for none.
+type query struct {
+	script *membership.Script
+	args   []any
+	update func(p *nodeState, v vote)
+	// lateArgs are the arguments for a node with an unanswered request; nil: args.
+	lateArgs []any
+}
+
+// last marks the query as the last one of the try. The last argument says whether an
+// earlier request may still arrive.
+func (q query) last() query {
+	q.lateArgs = slices.Clone(q.args)
+	q.lateArgs[len(q.lateArgs)-1] = "1"
+	return q
+}
+
+// A voteHandler receives the votes of a query.
+type voteHandler interface {
+	// retries reports whether the node is asked again, so the vote does not count. A
+	// request sent by it precedes those that wait for the node.
+	retries(node int, v vote) bool
+	// add takes a vote that counts, after the node's state was updated.
+	add(node int, v vote)
+}
+
+func newTry(l *Locker, req locking.Request, v string) *try {
+	var tick any = ""
+	if !req.Tick.IsZero() {
+		tick = req.Tick.UnixMilli()
+	}
+	return &try{
+		requests: requests{
+			l: l, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()),
+			keys: client.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
+		},
+		req: req, begun: time.Now(),
+		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
+		claim:  records.Claim{Owner: v},
+	}
+}
+
+// streamOf returns the stream that stores the request's claim.
+func streamOf(req locking.Request) string {
+	if req.Tick.IsZero() {
+		return streamPlain
+	}
+	return req.InStream()
+}
+
+func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }
+
+func flagArg(set bool) string {
+	if set {
+		return "1"
+	}
+	return "0"
+}
+
+// send sends a query to a node and does not wait. No context cancels it, since it might
+// still take effect; it ends with the node's timeout. H may be nil.
+func (r *requests) send(ctx context.Context, fan *client.Fan, node int, q *query, h voteHandler) {
+	r.l.active.add(1)
+	args := q.args
+	r.mu.Lock()
+	r.states[node].inFlight++
+	r.inFlight++
+	if q.lateArgs != nil && r.states[node].silent {
+		args = q.lateArgs
+	}
+	r.mu.Unlock()
+	r.nodes[node].Start(ctx, fan, q.script, r.keys, args, func(reply membership.Reply) {
+		defer r.l.active.add(-1)
+		v := parse(reply)
+		r.record(node, q, v)
+		more := h != nil && h.retries(node, v)
+		r.done(node)
+		if h != nil && !more {
+			h.add(node, v)
+		}
+	})
+}
+
+// record applies a vote to the node's state.
+func (r *requests) record(node int, q *query, v vote) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch p := &r.states[node]; {
+	case v.uncertain():
+		p.silent, p.left = true, true
+	case v.partial():
+		p.left = true
+	case v.err == nil && q.update != nil:
+		q.update(p, v)
+	}
+}
+
+// done starts what waited for a request.
+func (r *requests) done(node int) {
+	r.mu.Lock()
+	p := &r.states[node]
+	p.inFlight--
+	r.inFlight--
+	var next []func()
+	if p.inFlight == 0 {
+		next, p.next = p.next, nil
+	}
+	r.mu.Unlock()
+	for _, f := range next {
+		f()
+	}
+	r.startCleanup()
+}
+
+// after calls f when all requests to the node have been answered or have timed out.
+func (r *requests) after(node int, f func()) {
+	r.mu.Lock()
+	p := &r.states[node]
+	if p.inFlight > 0 {
+		p.next = append(p.next, f)
+		r.mu.Unlock()
+		return
+	}
+	r.mu.Unlock()
+	f()
+}
+
+// stateAt returns the state of the try at a node.
+func (r *requests) stateAt(node int) nodeState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.states[node]
+}
+
+// retire leaves it to the cleaner to repeat the query at nodes with leftovers.
+func (r *requests) retire(rest query) {
+	r.mu.Lock()
+	r.cleanup = &rest
+	r.mu.Unlock()
+	r.startCleanup()
+}
+
+// startCleanup starts the cleaner if it is due.
+func (r *requests) startCleanup() {
+	r.mu.Lock()
+	due := r.cleanup != nil && r.inFlight == 0 && !r.cleaning && r.anyLeft()
+	r.cleaning = r.cleaning || due
+	r.mu.Unlock()
+	if due {
+		r.l.cleaner.Repeat(r.cleanOnce)
+	}
+}
+
+// anyLeft needs the mutex.
+func (r *requests) anyLeft() bool {
+	return slices.ContainsFunc(r.states, func(p nodeState) bool { return p.left })
+}
+
+// validity is the length of a lease, counted from the try's first request.
+func (t *try) validity() time.Duration { return t.req.TTL - t.l.cfg.drift(t.req.TTL) }
+
+// blocking is how many nodes suffice to prevent a quorum.
+func (t *try) blocking() int { return t.l.set.Len() - t.l.set.Quorum() + 1 }
 
 // A round sends the same query to every node, at once. It is over as soon as its votes
 // decide. The try records later answers, but they do not change the votes.
@@ -191,4 +417,59 @@ func (r *round) vote(ctx context.Context, node int) (vote, error) {
 	case <-ctx.Done():
 		return vote{}, ctx.Err()
 	}
+}
+
+// cleanOnce sends the query once to nodes with leftovers, and reports whether any remain.
+func (r *requests) cleanOnce(ctx context.Context) bool {
+	fan := r.l.set.NewFan()
+	var wg sync.WaitGroup
+	for i := range r.nodes {
+		if r.stateAt(i).left {
+			wg.Add(1)
+			r.send(ctx, fan, i, r.cleanup, waitVote{&wg})
+		}
+	}
+	wg.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.anyLeft()
+}
+
+// waitVote counts the vote in a WaitGroup.
+type waitVote struct{ *sync.WaitGroup }
+
+func (waitVote) retries(int, vote) bool { return false }
+
+func (c waitVote) add(int, vote) { c.Done() }
+
+// A counter counts requests in flight.
+type counter struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when n is 0; nil without a waiter
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n += n
+	if c.n == 0 && c.none != nil {
+		close(c.none)
+		c.none = nil
+	}
+}
+
+// wait returns when n is 0.
+func (c *counter) wait() {
+	c.mu.Lock()
+	if c.n == 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.none == nil {
+		c.none = make(chan struct{})
+	}
+	none := c.none
+	c.mu.Unlock()
+	<-none
 }

@@ -2,235 +2,324 @@ package redlock
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
-
-	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/go-redsync/redsync/v4/redis"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
-// streamPlain is the stream of plain locks, which have no ticks.
-const streamPlain = "lock"
+// maxTries bounds the immediate retries of a TryAcquire, each with larger numbers.
+const maxTries = 4
 
-// A try is one random value, with at most one token and one attempt number. It either
-// wins a claim, keeps it and ends it, or is voided; it is never used again. Only one
-// goroutine at a time starts its rounds, one after the other. Answers that arrive after
-// a round are still recorded.
-type try struct {
-	requests
-	req    locking.Request
-	common []any     // the first arguments of every rule
-	begun  time.Time // before the first request
-
-	// mutex locks by the round first, and evaluates the round eval. Without eval it has
-	// not got the lock, and evaluates VOID.
-	mutex   *redsync.Mutex
-	first   *round
-	eval    atomic.Pointer[round]
-	voiding sync.Once
-	rounds  uint8 // of requests to claim
-
-	// claim is what COMMIT asks for, and packed its stored form; empty before.
-	claim  records.Claim
-	packed string
-	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
-	// largest token that a quorum's clocks allow.
-	leftOut            [locking.MostNodes]bool
-	maxAcceptableToken uint64
-}
-
-// requests are the calls of a try, and what they have left at the nodes.
-type requests struct {
-	l     *Locker
-	nodes []*membership.Node
-	keys  client.Keys
-
-	mu       sync.Mutex
-	states   []nodeState
-	inFlight int // requests in flight
-	// cleanup is what the cleaner repeats at nodes with leftovers, once no request is
-	// in flight; nil until the try has ended.
-	cleanup  *query
-	cleaning bool
-}
-
-// A nodeState is what is known of a try at one node.
-type nodeState struct {
-	inFlight int      // requests in flight
-	next     []func() // called when their answers are in
-	silent   bool     // a request got no answer, so it may still arrive
-	claimed  bool     // the node has the claim
-	left     bool     // the node holds, may hold, or may come to hold, something of the try
-}
-
-// A query is a request of one rule. Update applies an answer to the node's state; nil
-// for none.
-type query struct {
-	script *membership.Script
-	args   []any
-	update func(p *nodeState, v vote)
-	// lateArgs are the arguments for a node with an unanswered request; nil: args.
-	lateArgs []any
-}
-
-// last marks the query as the last one of the try. The last argument says whether an
-// earlier request may still arrive.
-func (q query) last() query {
-	q.lateArgs = slices.Clone(q.args)
-	q.lateArgs[len(q.lateArgs)-1] = "1"
-	return q
-}
-
-// A voteHandler receives the votes of a query.
-type voteHandler interface {
-	// retries reports whether the node is asked again, so the vote does not count. A
-	// request sent by it precedes those that wait for the node.
-	retries(node int, v vote) bool
-	// add takes a vote that counts, after the node's state was updated.
-	add(node int, v vote)
-}
-
-func newTry(l *Locker, req locking.Request, v string) *try {
-	var tick any = ""
-	if !req.Tick.IsZero() {
-		tick = req.Tick.UnixMilli()
+// win wins the claim: by COMMIT alone with numbers from the clock, or by LOCK, which
+// returns the nodes' numbers, and COMMIT. After an error the try is void.
+func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err error) {
+	var q query
+	if t.req.Direct {
+		t.chooseNumbers(nil)
+		q = t.commitQuery(false)
+	} else {
+		q = t.lockQuery()
 	}
-	return &try{
-		requests: requests{
-			l: l, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()),
-			keys: client.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
-		},
-		req: req, begun: time.Now(),
-		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
-		claim:  records.Claim{Owner: v},
-	}
-}
-
-// streamOf returns the stream that stores the request's claim.
-func streamOf(req locking.Request) string {
-	if req.Tick.IsZero() {
-		return streamPlain
-	}
-	return req.InStream()
-}
-
-func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }
-
-func flagArg(set bool) string {
-	if set {
-		return "1"
-	}
-	return "0"
-}
-
-// send sends a query to a node and does not wait. No context cancels it, since it might
-// still take effect; it ends with the node's timeout. H may be nil.
-func (r *requests) send(ctx context.Context, fan *client.Fan, node int, q *query, h voteHandler) {
-	r.l.active.add(1)
-	args := q.args
-	r.mu.Lock()
-	r.states[node].inFlight++
-	r.inFlight++
-	if q.lateArgs != nil && r.states[node].silent {
-		args = q.lateArgs
-	}
-	r.mu.Unlock()
-	r.nodes[node].Start(ctx, fan, q.script, r.keys, args, func(reply membership.Reply) {
-		defer r.l.active.add(-1)
-		v := parse(reply)
-		r.record(node, q, v)
-		more := h != nil && h.retries(node, v)
-		r.done(node)
-		if h != nil && !more {
-			h.add(node, v)
+	votes, granted := t.lock(ctx, q)
+	slow := false
+	if granted && !t.req.Direct {
+		granted, slow = ctx.Err() == nil, ctx.Err() != nil
+		if granted {
+			t.chooseNumbers(votes)
+			votes, granted = t.commit(ctx)
 		}
+	}
+	if granted {
+		deadline = earlier(t.begun.Add(t.validity()), t.mutex.Until())
+		if !locking.Expired(time.Now(), deadline) {
+			return votes, deadline, nil
+		}
+		slow = true
+	}
+	t.void(ctx)
+	return votes, time.Time{}, t.refusal(votes, slow)
+}
+
+// lock is the first round. redsync decides whether enough nodes accepted in time; if
+// not, it voids the try.
+func (t *try) lock(ctx context.Context, q query) ([]vote, bool) {
+	t.rounds++
+	t.first = t.round(ctx, claiming, q).start()
+	t.mutex = t.newMutex()
+	err := t.mutex.LockContext(t.first.ctx)
+	return t.first.end(), err == nil
+}
+
+func (t *try) commit(ctx context.Context) ([]vote, bool) {
+	t.rounds++
+	return t.round(ctx, claiming, t.commitQuery(false)).start().result()
+}
+
+// void gives the try up for good. It returns when the nodes that hold something of it
+// have answered; the cleaner repeats VOID at nodes that did not.
+func (t *try) void(ctx context.Context) {
+	<-t.beginVoid(ctx).over
+	t.retire(t.voidQuery())
+}
+
+func (t *try) beginVoid(ctx context.Context) *round {
+	t.voiding.Do(func() {
+		t.first.end()
+		r := t.round(ctx, voiding, t.voidQuery())
+		t.eval.Store(r)
+		r.start()
 	})
+	return t.eval.Load()
 }
 
-// record applies a vote to the node's state.
-func (r *requests) record(node int, q *query, v vote) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch p := &r.states[node]; {
-	case v.uncertain():
-		p.silent, p.left = true, true
-	case v.partial():
-		p.left = true
-	case v.err == nil && q.update != nil:
-		q.update(p, v)
+// retryable reports whether another try in two rounds may win at once, after these votes
+// refused one. Larger numbers may win, or the lapsed lock of a holder may be taken.
+func (t *try) retryable(votes []vote) bool {
+	if count(votes, codeStale, codeUnended) == 0 {
+		return false
 	}
-}
-
-// done starts what waited for a request.
-func (r *requests) done(node int) {
-	r.mu.Lock()
-	p := &r.states[node]
-	p.inFlight--
-	r.inFlight--
-	var next []func()
-	if p.inFlight == 0 {
-		next, p.next = p.next, nil
+	able := 0
+	for i, v := range votes {
+		switch {
+		case v.ok(), v.unheard(), v.code == codeUnended, v.code == codeStale && !t.leftOut[i]:
+			able++
+		}
 	}
-	r.mu.Unlock()
-	for _, f := range next {
-		f()
+	return able >= t.l.set.Quorum()
+}
+
+// chooseNumbers sets the token and the attempt number above all that the votes name. A
+// try without LOCK has no votes. Tokens also follow the clock, so they exceed those
+// that a node has forgotten, and those of an earlier claim that a direct try does not
+// know.
+func (t *try) chooseNumbers(votes []vote) {
+	number := 1
+	for _, v := range votes {
+		number = max(number, v.attempt+1)
 	}
-	r.startCleanup()
-}
-
-// after calls f when all requests to the node have been answered or have timed out.
-func (r *requests) after(node int, f func()) {
-	r.mu.Lock()
-	p := &r.states[node]
-	if p.inFlight > 0 {
-		p.next = append(p.next, f)
-		r.mu.Unlock()
-		return
+	tick := int64(0)
+	if !t.req.Tick.IsZero() {
+		tick = t.req.Tick.UnixMilli()
 	}
-	r.mu.Unlock()
-	f()
-}
-
-// stateAt returns the state of the try at a node.
-func (r *requests) stateAt(node int) nodeState {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.states[node]
-}
-
-// retire leaves it to the cleaner to repeat the query at nodes with leftovers.
-func (r *requests) retire(rest query) {
-	r.mu.Lock()
-	r.cleanup = &rest
-	r.mu.Unlock()
-	r.startCleanup()
-}
-
-// startCleanup starts the cleaner if it is due.
-func (r *requests) startCleanup() {
-	r.mu.Lock()
-	due := r.cleanup != nil && r.inFlight == 0 && !r.cleaning && r.anyLeft()
-	r.cleaning = r.cleaning || due
-	r.mu.Unlock()
-	if due {
-		r.l.cleaner.Repeat(r.cleanOnce)
+	t.claim = records.Claim{
+		Tick: tick, Token: max(tokenAt(t.l.cfg.Clock()), t.tokenAbove(votes)), Owner: t.claim.Owner,
+		Mode: t.req.Mode, Attempt: number, Overlaps: t.req.Beside, Stream: streamOf(t.req),
+		Holder: t.req.Holder, Note: string(t.req.Note),
 	}
+	t.packed = t.claim.Pack()
 }
 
-// anyLeft needs the mutex.
-func (r *requests) anyLeft() bool {
-	return slices.ContainsFunc(r.states, func(p nodeState) bool { return p.left })
+// tokenAt is the token of an instant: 2^20 per second, so claims within one millisecond
+// differ.
+func tokenAt(at time.Time) uint64 {
+	return uint64(at.Unix())<<20 + uint64(at.Nanosecond())<<20/uint64(time.Second)
 }
 
-// validity is the length of a lease, counted from the try's first request.
-func (t *try) validity() time.Duration { return t.req.TTL - t.l.cfg.drift(t.req.TTL) }
+// query returns a query of the rule, with arguments after the common ones.
+func (t *try) query(script *membership.Script, update func(p *nodeState, v vote), own ...any) query {
+	return query{script: script, args: append(slices.Clip(t.common), own...), update: update}
+}
 
-// blocking is how many nodes suffice to prevent a quorum.
-func (t *try) blocking() int { return t.l.set.Len() - t.l.set.Quorum() + 1 }
+func (t *try) lockQuery() query { return t.query(scripts.Lock, updateLeft, modeArg(t.req.Mode)) }
+
+// commitQuery asks for the claim. With join, the lease already holds it on other nodes.
+func (t *try) commitQuery(join bool) query {
+	return t.query(scripts.Commit, updateClaimed, modeArg(t.req.Mode), t.claim.Token, t.claim.Attempt, flagArg(join), t.packed, t.l.cfg.Keep)
+}
+
+func (t *try) voidQuery() query { return t.query(scripts.Void, updateFreed, t.packed, "0").last() }
+
+// finishQuery ends the claim and stores the note with it.
+func (t *try) finishQuery(note []byte, handover bool) query {
+	record := ""
+	if !t.req.Tick.IsZero() { // records belong to ticks
+		record = records.Record{
+			Kind: records.Finished, Stream: t.claim.Stream, Tick: t.req.Tick,
+			Token: t.claim.Token, Attempt: t.claim.Attempt, Owner: t.claim.Owner, Note: note,
+		}.Encode()[1:]
+	}
+	return t.query(scripts.Finish, updateFreed, t.l.cfg.Keep, t.packed, record, flagArg(handover), "0").last()
+}
+
+// What answers mean for the state of the try at a node.
+
+func updateLeft(p *nodeState, v vote) { p.left = p.left || v.ok() }
+
+func updateClaimed(p *nodeState, v vote) {
+	p.claimed = p.claimed || v.ok()
+	updateLeft(p, v)
+}
+
+func updateFreed(p *nodeState, _ vote) { p.left = false }
+
+// A node that answers LOST may have lost its memory, so the next round sends it COMMIT
+// first.
+func updateExtended(p *nodeState, v vote) { p.claimed = v.code != codeLost }
+
+// earlier returns own, moved back if until is earlier by either clock.
+func earlier(own, until time.Time) time.Time {
+	by := max(own.Sub(until), own.Round(0).Sub(until.Round(0)), 0)
+	return own.Add(-by)
+}
+
+// A node whose clock is or was ahead may have a fence that the others cannot follow:
+// they refuse tokens too far ahead of their clocks (N3.1). No token above such a fence
+// can win, so the fence is left out (C1). That node then refuses a token that the
+// others accept. Order is kept, since it rests on nodes that refuse, not on the token
+// chosen.
+
+// maxAcceptable is the largest token that a quorum of the nodes would accept by their
+// clocks. It is unknown if too few nodes told their fence.
+func (t *try) maxAcceptable(votes []vote) (uint64, bool) {
+	var limits [locking.MostNodes]uint64
+	n, quorum := 0, t.l.set.Quorum()
+	for _, v := range votes {
+		if v.code == codeOK || v.code == codeStale {
+			limits[n] = v.maxToken(t.l.set.Grace())
+			n++
+		}
+	}
+	if n < quorum {
+		return 0, false
+	}
+	slices.Sort(limits[:n])
+	return limits[n-quorum], true
+}
+
+// maxToken is the largest token that the node's clock would allow now: N3.1.
+func (v vote) maxToken(grace time.Duration) uint64 {
+	now := v.clock.Add(time.Since(v.received))
+	return uint64(2*now.UnixMilli()+grace.Milliseconds()) << 19 / 1000
+}
+
+// tokenAbove is the smallest token above the fences of the votes. It sets leftOut.
+func (t *try) tokenAbove(votes []vote) uint64 {
+	limit, known := t.maxAcceptable(votes)
+	var token uint64
+	for i, v := range votes {
+		if t.leftOut[i] = known && v.fence >= limit; !t.leftOut[i] {
+			token = max(token, v.fence+1)
+		}
+	}
+	t.maxAcceptableToken = limit
+	return token
+}
+
+// isAhead reports whether the node refused because its fence was left out.
+func (t *try) isAhead(node int, v vote) bool { return t.leftOut[node] && v.code == codeStale }
+
+// missesAhead reports whether a quorum lacks only nodes that are ahead. Nodes that had
+// not answered when the round was over might have granted the claim.
+func (t *try) missesAhead(votes []vote) bool {
+	ahead, others := 0, 0
+	for i, v := range votes {
+		switch {
+		case t.isAhead(i, v):
+			ahead++
+		case v.ok(), v.unheard():
+			others++
+		}
+	}
+	return ahead > 0 && ahead+others >= t.l.set.Quorum()
+}
+
+func (t *try) aheadError(v vote) error {
+	by := time.Duration((v.fence-t.maxAcceptableToken)*1000>>20) * time.Millisecond
+	whose, advice := "the nodes' clocks allow", "Correct that clock, and start nodes that are down: a quorum without it goes on"
+	if t.l.set.Len() == 1 {
+		whose, advice = "its clock allows", "Correct that clock, and wait: tokens only grow, so no command ends this"
+	}
+	return fmt.Errorf("its tokens are %v ahead of what %s: it was restarted, or its clock is or was ahead. %s. If the clock is right by now, this passes at %s",
+		by.Round(time.Millisecond), whose, advice, time.Now().Add(by+time.Second).UTC().Truncate(time.Second).Format(time.RFC3339))
+}
+
+// errNotOffered answers redsync commands that no round needs. The redsync version in
+// use sends none of them.
+var errNotOffered = errors.New("redlock: the adapter offers redsync SetNX and Eval only")
+
+// validityShare is the share of a TTL that redsync allows for the first round. Its default
+// of 5 % can be shorter than a node's timeout, which is up to a quarter.
+const validityShare = 0.5
+
+// newMutex returns the try's mutex, which locks only once.
+func (t *try) newMutex() *redsync.Mutex {
+	pools := make([]redis.Pool, len(t.nodes))
+	for i := range t.nodes {
+		pools[i] = pool{t: t, node: i}
+	}
+	return redsync.New(pools...).NewMutex(t.req.Name,
+		redsync.WithExpiry(t.req.TTL),
+		redsync.WithTries(1),
+		redsync.WithFailFast(true),
+		redsync.WithDriftFactor(t.l.cfg.DriftFactor),
+		redsync.WithTimeoutFactor(validityShare),
+		redsync.WithGenValueFunc(func() (string, error) { return t.claim.Owner, nil }),
+	)
+}
+
+// A pool lets redsync reach one node on behalf of one try.
+type pool struct {
+	t    *try
+	node int
+}
+
+// Get implements redis.Pool.
+func (p pool) Get(ctx context.Context) (redis.Conn, error) {
+	return conn{pool: p, ctx: ctx}, nil
+}
+
+// A conn answers redsync's command with the node's vote in the round for that command.
+// It waits until the round is decided, since waking redsync for each answer only costs
+// processor time. The round sends its requests before redsync asks. It still records
+// answers after redsync has stopped waiting.
+type conn struct {
+	pool
+	ctx context.Context
+}
+
+// SetNX implements redis.Conn with the first round: COMMIT, or LOCK.
+func (c conn) SetNX(string, string, time.Duration) (bool, error) {
+	v, err := c.t.first.vote(c.ctx, c.node)
+	return v.ok(), err
+}
+
+// Eval implements redis.Conn. redsync evaluates its own scripts, to free the lock and
+// to extend it; the try's phase decides which rule they stand for. If no phase is set,
+// redsync frees a lock that it did not get.
+func (c conn) Eval(*redis.Script, ...any) (any, error) {
+	r := c.t.eval.Load()
+	if r == nil {
+		r = c.t.beginVoid(c.ctx)
+	}
+	v, err := r.vote(c.ctx, c.node)
+	if err != nil {
+		return nil, err
+	}
+	if v.ok() {
+		return int64(1), nil
+	}
+	return int64(0), nil
+}
+
+// Close implements redis.Conn.
+func (conn) Close() error { return nil }
+
+// Get implements redis.Conn.
+func (conn) Get(string) (string, error) { return "", errNotOffered }
+
+// Set implements redis.Conn.
+func (conn) Set(string, string) (bool, error) { return false, errNotOffered }
+
+// ScriptLoad implements redis.Conn.
+func (conn) ScriptLoad(*redis.Script) error { return errNotOffered }
+
+// PTTL implements redis.Conn.
+func (conn) PTTL(string) (time.Duration, error) { return 0, errNotOffered }
