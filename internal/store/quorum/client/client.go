@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -176,4 +178,281 @@ func (c *client) work(q *call) {
 			return
 		}
 	}
+}
+
+const (
+	// laneWidth is how many requests of one script may be in flight at one node.
+	laneWidth = 2
+	// batchCalls bounds the calls in a request, so it keeps the node busy for about a
+	// millisecond at most.
+	batchCalls = 64
+)
+
+// A lane carries the calls of one script to one node. A call is sent at once and alone,
+// unless laneWidth requests are in flight. Then it waits until one of them returns, and
+// is sent together with all other waiting calls.
+type lane struct {
+	client *client
+	script *Script
+
+	// Guarded by the client's mutex.
+	busy    int
+	waiting []*call
+}
+
+// lane returns the lane of the script. The mutex must be held.
+func (c *client) lane(script *Script) *lane {
+	l := c.lanes[script]
+	if l == nil {
+		l = &lane{client: c, script: script}
+		c.lanes[script] = l
+	}
+	return l
+}
+
+// enter sends a call of the script, or queues it.
+func (c *client) enter(script *Script, q *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q.lane, q.since = c.lane(script), time.Now()
+	switch {
+	case c.closed:
+		q.unsent(redis.ErrClosed)
+	case q.lane.busy < laneWidth:
+		q.lane.busy++
+		c.carry(q)
+	default:
+		q.lane.waiting = append(q.lane.waiting, q)
+	}
+}
+
+// carryAll sends the call, then the waiting calls until there are none. It writes the
+// requests into words and returns it, since it may grow.
+func (l *lane) carryAll(q *call, words []any) []any {
+	for batch := []*call{q}; len(batch) > 0; batch = l.take() {
+		words = l.send(batch, words)
+	}
+	return words
+}
+
+// take returns the next calls to send together. They have the same header. Calls that
+// have waited too long fail. If there is nothing to send, it frees its place.
+func (l *lane) take() []*call {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	var batch []*call
+	n, now := 0, time.Now()
+	for _, q := range l.waiting {
+		if len(batch) == batchCalls || len(batch) > 0 && !sameHeader(batch[0], q) {
+			break
+		}
+		n++
+		if now.Sub(q.since) > l.patience(q) {
+			q.unsent(errUnsent)
+		} else {
+			batch = append(batch, q)
+		}
+	}
+	l.waiting = slices.Delete(l.waiting, 0, n)
+	if len(batch) == 0 {
+		l.busy--
+	}
+	return batch
+}
+
+// patience is how long a call waits to be sent. If enough other nodes have answered,
+// this node is slow, so the call waits only briefly. Otherwise all nodes or this
+// process are slow, and giving up would add to the load.
+func (l *lane) patience(q *call) time.Duration {
+	if q.fan.enough() {
+		return l.client.timeout / 2
+	}
+	return max(l.client.timeout/2, l.client.patience)
+}
+
+// refuse fails all waiting calls. The mutex must be held.
+func (l *lane) refuse(err error) {
+	for _, q := range l.waiting {
+		q.unsent(err)
+	}
+	l.waiting = nil
+}
+
+// A Fan is a set of calls to several nodes, of which a quorum decides. It may be used
+// by many goroutines.
+type Fan struct {
+	Quorum  int
+	answers atomic.Int32 // number of nodes that answered
+}
+
+// Start calls a rule at a node and does not wait. It calls done once with the result,
+// from any goroutine, perhaps before it returns. Of ctx only the values are used.
+//
+// The call may wait for earlier ones to the node before it is sent: for half of the
+// timeout if a quorum has answered, else for Config.Patience.
+func (f *Fan) Start(ctx context.Context, to *Link, rule *Script, h *Header, keys Keys, args []any, done func(Answer)) {
+	c, ok := to.transport.(*client)
+	if !ok {
+		go func() { done(to.Eval(context.WithoutCancel(ctx), rule, h, keys.names, args)) }()
+		return
+	}
+	c.enter(rule, &call{fan: f, header: h, keys: keys, args: args, done: done})
+}
+
+// enough reports whether enough nodes have answered to decide.
+func (f *Fan) enough() bool { return int(f.answers.Load()) >= f.Quorum }
+
+// A call is one call of a rule to one node.
+type call struct {
+	fan    *Fan
+	header *Header
+	keys   Keys
+	args   []any
+	done   func(Answer)
+
+	lane  *lane
+	since time.Time // when it entered the lane
+}
+
+// answer passes the caller the result of its request: an error, or a reply in parts.
+func (q *call) answer(sent, received time.Time, err error, result ...[]any) {
+	a := Answer{Sent: sent, Received: received}.with(q.lane.script, err, result...)
+	if err == nil {
+		q.fan.answers.Add(1)
+	}
+	q.done(a)
+}
+
+// unsent tells the caller that the call was not sent. It does not wait, since the mutex
+// is held.
+func (q *call) unsent(err error) {
+	go q.done(Answer{Sent: q.since, Received: time.Now(), Err: err})
+}
+
+// A Header is the start of every request of a client to a node: its first key and its
+// first arguments, see head.lua.
+type Header struct {
+	Key  string
+	Args [4]any
+}
+
+// sameHeader reports whether two calls may share a request.
+func sameHeader(a, b *call) bool {
+	return a.header == b.header || *a.header == *b.header
+}
+
+// Keys are names of keys, converted once to be sent to many nodes.
+type Keys struct {
+	names []string
+	words []any
+}
+
+// NewKeys returns the names as Keys.
+func NewKeys(names []string) Keys {
+	k := Keys{names: names, words: make([]any, len(names))}
+	for i, name := range names {
+		k.words[i] = name
+	}
+	return k
+}
+
+// Names returns the names.
+func (k Keys) Names() []string { return k.names }
+
+// with returns the keys and arguments of a request with one call.
+func (h *Header) with(keys []string, args []any) ([]string, []any) {
+	return append(append(make([]string, 0, 1+len(keys)), h.Key), keys...),
+		append(append(make([]any, 0, len(h.Args)+len(args)), h.Args[:]...), args...)
+}
+
+// send sends the calls in one request, written into words, and answers each. If the
+// node is silent, it fails the calls that wait.
+func (l *lane) send(batch []*call, words []any) []any {
+	ctx, cancel := context.WithTimeout(context.Background(), l.client.timeout)
+	defer cancel()
+	script, keys, words := l.pack(batch, words)
+	start := time.Now()
+	v, err := l.client.run(ctx, script, l.client.copiesOf(l.script), keys, words)
+	end := time.Now()
+	err = callError(ctx, err)
+	l.client.mu.Lock()
+	err, silence := l.client.judge(start, end, err)
+	switch {
+	case l.client.closed:
+		l.refuse(redis.ErrClosed)
+	case silence != nil:
+		l.refuse(fmt.Errorf("%w: %w", errUnsent, silence))
+	}
+	l.client.mu.Unlock()
+	distribute(batch, start, end, v, err)
+	clear(words)
+	return words
+}
+
+// pack writes one call as one.lua reads it, or several as many.lua reads them.
+func (l *lane) pack(batch []*call, words []any) (script *redis.Script, keys int, all []any) {
+	h := batch[0].header
+	all = append(append(words[:0], make([]any, evalshaWords)...), h.Key)
+	for _, q := range batch {
+		all = append(all, q.keys.words...)
+	}
+	keys = len(all) - evalshaWords
+	all = append(all, h.Args[:]...)
+	if len(batch) == 1 {
+		return l.script.one, keys, append(all, batch[0].args...)
+	}
+	for _, q := range batch {
+		all = append(append(all, len(q.keys.words), len(q.args)), q.args...)
+	}
+	return l.script.many, keys, all
+}
+
+// distribute gives each call its own answer, see many.lua.
+func distribute(batch []*call, start, end time.Time, v any, err error) {
+	all := list(v)
+	if len(batch) == 1 || err != nil || len(all) == 0 || isWord(all[0]) {
+		for _, q := range batch {
+			q.answer(start, end, err, all) // of the server, or of the checks before the rule
+		}
+		return
+	}
+	head := min(len(all), batchHead)
+	rest := all[head:]
+	for _, q := range batch {
+		var own []any
+		if len(rest) == 0 {
+			err = oddReply(fmt.Sprintf("%v of %d calls", all[0], len(batch)))
+		} else {
+			own, rest, err = cut(rest)
+		}
+		if err != nil {
+			q.answer(start, end, err)
+			continue
+		}
+		q.answer(start, end, nil, own[:1], all[1:head], own[1:])
+	}
+}
+
+// batchHead is how many elements come before the replies to the calls: their number,
+// the clock and the floor.
+const batchHead = 3
+
+// cut splits off the reply to the first call, without clock and floor, or says why it
+// cannot.
+func cut(rest []any) (own, left []any, err error) {
+	words, ok := rest[0].(int64)
+	switch {
+	case ok && words < 0:
+		return nil, rest[1:], oddReply("too little")
+	case !ok || max(words, 1) >= int64(len(rest)):
+		return nil, nil, oddReply(fmt.Sprint(rest[0]))
+	case words == 0:
+		return nil, rest[2:], serverError(fmt.Sprint(rest[1]))
+	}
+	return rest[1 : 1+words], rest[1+words:], nil
+}
+
+func isWord(v any) bool {
+	_, ok := v.(string)
+	return ok
 }
