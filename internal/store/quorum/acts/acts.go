@@ -2,11 +2,16 @@ package acts
 
 import (
 	"context"
+	crand "crypto/rand"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/unreadable"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -146,3 +151,208 @@ func furthest(all []value) value {
 }
 
 var _ acts.Store = (*Acts)(nil)
+
+// reserveTries bounds how often an instant is requested that others want too.
+const reserveTries = 30
+
+// spread is the range of the random step to another instant after a conflict.
+const spread = 16
+
+// A reservation is an instant for an act, or the act if it is known already.
+type reservation struct {
+	at       time.Time
+	by       string
+	known    *value
+	hasPause bool // the line may have a pause or resume
+}
+
+// reserve finds an instant after all others of the act's line.
+func (a *Acts) reserve(ctx context.Context, doing string, act acts.Act) (reservation, error) {
+	r := reservation{by: crand.Text(), at: a.clock()}
+	for range reserveTries {
+		answers, err := a.askFor(ctx, doing, act, r)
+		if err != nil {
+			return r, err
+		}
+		r.known, r.hasPause = answers.known, answers.hasPause || answers.ok < a.set.Len()
+		minority := a.set.Len() - a.set.Quorum()
+		switch {
+		case answers.other > minority:
+			return r, &acts.ReusedIDError{ID: act.ID}
+		case r.known != nil, answers.ok >= a.set.Quorum():
+			return r, nil
+		case answers.full > minority:
+			return r, a.full(act)
+		}
+		r.at = time.UnixMilli(max(answers.last, r.at.UnixMilli()) + 1 + rand.Int64N(spread)).UTC()
+	}
+	return r, fmt.Errorf("%s: %w: too many concurrent requests; try again", doing, locking.ErrSplit)
+}
+
+// full is the error for one act too many.
+func (a *Acts) full(act acts.Act) error {
+	most, _ := a.limit(act).(int)
+	return acts.TooMany(act.Kind, most)
+}
+
+// limit is how many acts of this kind may be in force, "" for a resume, which has no
+// limit.
+func (a *Acts) limit(act acts.Act) any {
+	switch {
+	case act.Kind.Request():
+		return act.Kind.Most(a.most)
+	case act.Kind == acts.Pause:
+		return a.pauses
+	}
+	return ""
+}
+
+// clock is the nodes' time: the local clock, corrected by the median offset.
+func (a *Acts) clock() time.Time {
+	ahead, _ := a.set.ClockOffset()
+	return time.Now().Add(-ahead).Truncate(time.Millisecond).UTC()
+}
+
+// asked counts the answers to a reservation.
+type asked struct {
+	ok, full, other int
+	last            int64
+	known           *value
+	hasPause        bool
+}
+
+func (a *Acts) askFor(ctx context.Context, doing string, act acts.Act, r reservation) (asked, error) {
+	act.At = r.at
+	replies, err := a.call(ctx, doing, a.lua.reserve, act.ID, register(act), lineOf(act), r.at.UnixMilli(), act.Last().UnixMilli(),
+		r.by, a.hold().Milliseconds(), act.Fingerprint(), a.limit(act))
+	if err != nil {
+		return asked{}, err
+	}
+	var all asked
+	for _, reply := range replies {
+		if err := all.add(reply); err != nil {
+			return asked{}, fmt.Errorf("%s: %s: %w", doing, reply.Node, err)
+		}
+	}
+	return all, nil
+}
+
+func (a *asked) add(r membership.Reply) error {
+	switch r.Code {
+	case "OK":
+		a.ok++
+		a.hasPause = a.hasPause || r.Arg(0) == "1"
+	case "OTHER":
+		a.other++
+	case "FULL":
+		a.full++
+	case "LAST":
+		a.last = max(a.last, r.Int(0))
+	case "HAVE":
+		v, err := parseValue(r.Arg(0))
+		a.known = &v
+		return err
+	}
+	return nil
+}
+
+// hold is how long an instant stays reserved: somewhat longer than both rounds.
+func (a *Acts) hold() time.Duration { return 4*a.set.Timeout() + time.Second }
+
+// take makes the request open, at its reserved instant.
+func (a *Acts) take(ctx context.Context, doing string, act acts.Act, by string) (acts.Act, error) {
+	v, err := newValue(act)
+	if err != nil {
+		return acts.Act{}, err
+	}
+	replies, err := a.call(ctx, doing, a.lua.take, register(act), v.String(), by, a.keep)
+	if err != nil {
+		return acts.Act{}, fmt.Errorf("%w; it may still be done: check quorate audit before you retry", err)
+	}
+	ok := 0
+	for _, r := range replies {
+		if r.Code == "OK" {
+			ok++
+		}
+	}
+	switch {
+	case ok >= a.set.Quorum():
+	case a.set.OneStore():
+		return acts.Act{}, fmt.Errorf("%s: %w in time; it may still be done: check quorate audit before you retry", doing, a.set.Silence())
+	default:
+		return acts.Act{}, fmt.Errorf("%s: %w: %d of %d nodes took it in time; it may still be done: check quorate audit before you retry",
+			doing, locking.ErrNoQuorum, ok, a.set.Len())
+	}
+	return act, nil
+}
+
+// Close implements [acts.Store].
+func (a *Acts) Close(ctx context.Context, id, result string) error {
+	doing := "closing request " + id
+	all, err := a.find(ctx, doing, requestOf(id))
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	act, err := furthest(all).act()
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if act.Closed.IsZero() {
+		act = act.Done(result, a.clock())
+	}
+	return a.storeAll(ctx, doing, act, false)
+}
+
+// Audit implements [acts.Store].
+func (a *Acts) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
+	const doing = "reading the audit log"
+	replies, err := a.call(ctx, doing, a.lua.audit, limit)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]acts.Act{}
+	for _, r := range replies {
+		for _, text := range r.Args {
+			act, err := acts.Decode([]byte(text))
+			if err != nil {
+				name := fmt.Sprintf("audit %.100q", text)
+				a.Unreadable.Skipped(name, err)
+				act = unreadable.Act(name, time.Time{}, err)
+			}
+			if have, twice := known[act.ID]; !twice || have.Closed.IsZero() {
+				known[act.ID] = act
+			}
+		}
+	}
+	list := make([]acts.Act, 0, len(known))
+	for _, act := range known {
+		list = append(list, act)
+	}
+	acts.Sort(list)
+	slices.Reverse(list)
+	return list[:min(len(list), limit)], nil
+}
+
+// keepNote is how long a note stays among the requests, as a closed one, so nodes that
+// missed it can learn it.
+const keepNote = time.Minute
+
+// Note implements [acts.Notebook].
+func (a *Acts) Note(ctx context.Context, act acts.Act) error {
+	act = act.Noted(a.clock())
+	doing := "noting a " + string(act.Kind)
+	v, err := newValue(act)
+	if err != nil {
+		return err
+	}
+	if act.Refused() { // a log of its own, so refusals do not push acts out of the audit log
+		_, err = a.call(ctx, doing, a.lua.refuse, v.rest, v.at, a.refused)
+		return err
+	}
+	v.state, v.line, v.last = closed, "note", 0
+	v.until = act.At.Add(keepNote - keepExpired).UnixMilli()
+	_, err = a.call(ctx, doing, a.lua.learn, a.keep, requestOf(act.ID), v.String())
+	return err
+}
+
+var _ acts.Notebook = (*Acts)(nil)

@@ -1,12 +1,16 @@
 package acts
 
 import (
+	"context"
+	_ "embed"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -91,3 +95,81 @@ func pauseField(line string) string { return "p:" + line }
 
 // lineOf is the act's line as values store it.
 func lineOf(act acts.Act) string { return url.PathEscape(act.Line()) }
+
+// NewSealed returns acts that can also be written to nodes that are sealed for a copy.
+func NewSealed(set *membership.Set) *Acts {
+	a := New(set)
+	a.lua.learn = a.lua.learn.AcceptSealed()
+	return a
+}
+
+// Copy stores the acts of another store, in the order of their times.
+func (a *Acts) Copy(ctx context.Context, list []acts.Act) error {
+	var logged []transfer.Value
+	for _, act := range list {
+		v, err := newValue(act)
+		if err != nil {
+			return err
+		}
+		log := "audit"
+		if act.Refused() {
+			log = "refused"
+		}
+		logged = append(logged, transfer.Value{Key: a.set.Key(log), Score: fmt.Sprint(v.at), Text: v.rest})
+		if act.IsNote() {
+			continue
+		}
+		if err := a.storeAll(ctx, "copying the acts", act, true); err != nil {
+			return err
+		}
+	}
+	return transfer.Put(ctx, a.set, logged)
+}
+
+//go:embed common.lua
+var commonLua string
+
+//go:embed sweep.lua
+var sweepLua string
+
+//go:embed reserve.lua
+var reserveLua string
+
+//go:embed take.lua
+var takeLua string
+
+//go:embed learn.lua
+var learnLua string
+
+//go:embed look.lua
+var lookLua string
+
+//go:embed find.lua
+var findLua string
+
+//go:embed audit.lua
+var auditLua string
+
+//go:embed refuse.lua
+var refuseLua string
+
+// scripts are the rules of this package. Reads also work on nodes that are sealed for a
+// change of the list.
+type scripts struct {
+	reserve, take, learn *membership.Script
+	look, find, audit    *membership.Script
+	refuse               *membership.Script
+}
+
+func newScripts() scripts {
+	script := func(name, src string) *membership.Script { return membership.NewScript(name, commonLua+src) }
+	return scripts{
+		reserve: script("reserve", sweepLua+reserveLua),
+		take:    script("take", takeLua),
+		learn:   script("learn", learnLua),
+		refuse:  script("refuse", refuseLua),
+		look:    script("look", lookLua).AcceptSealed(),
+		find:    script("find", findLua).AcceptSealed(),
+		audit:   script("audit", auditLua).AcceptSealed(),
+	}
+}
