@@ -3,12 +3,15 @@ package ledger
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -80,3 +83,154 @@ var (
 	_ ledger.Rememberer = (*Ledger)(nil)
 	_ scheduler.Roster  = (*Ledger)(nil)
 )
+
+// Store implements [ledger.Archive].
+func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
+	h = h.WithDefaults()
+	args := []any{h.Keep, h.MaxAge.Milliseconds(), max(h.MaxBytes, 0)}
+	for _, log := range logs {
+		args = append(args, logName(log.Tick, log.Token), ledger.EncodeLog(log))
+	}
+	keys := []string{l.set.JobKey(job, "runs"), l.set.JobKey(job, "notes"), l.set.JobKey(job, "logs")}
+	_, err := answers(l.set, "storing a log of "+job, l.set.Call(ctx, l.lua.store, keys, args...))
+	return err
+}
+
+// logName names a run among those of its job.
+func logName(tick time.Time, token locking.Token) string {
+	return strconv.FormatInt(tick.UnixMilli(), 10) + "." + strconv.FormatUint(uint64(token), 10)
+}
+
+// Log implements [ledger.Archive]. One node that has the log is enough. Of several
+// versions the last one stored wins: a run in progress stores its log repeatedly, and
+// not every node has the final version.
+func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token locking.Token) (ledger.Log, error) {
+	doing := "reading a log of " + job
+	replies := l.set.Call(ctx, l.lua.log, []string{l.set.JobKey(job, "logs")}, logName(tick, token))
+	var log ledger.Log
+	found, unread := false, error(nil)
+	for _, r := range replies {
+		if r.Err != nil || r.Code != "OK" {
+			continue
+		}
+		stored, err := ledger.DecodeLog([]byte(r.Arg(0)))
+		if err != nil {
+			l.Unreadable.Skipped("log "+job+" "+logName(tick, token), err)
+			unread = fmt.Errorf("%s: %s: %w", doing, r.Node, err)
+			continue
+		}
+		if !found || stored.Newer(log) {
+			found, log = true, stored
+		}
+	}
+	if !found && unread != nil {
+		return ledger.Log{}, unread
+	}
+	if !found {
+		if _, err := answers(l.set, doing, replies); err != nil {
+			return ledger.Log{}, err
+		}
+		return ledger.Log{}, ledger.ErrNoLog
+	}
+	log.Job, log.Tick, log.Token = job, tick, token
+	l.nameNodes(&log.Run)
+	return log, nil
+}
+
+// nameNodes adds the names of the nodes to their answers, if the list is this one.
+func (l *Ledger) nameNodes(e *ledger.Entry) {
+	if e.Poll.List == l.list {
+		e.Poll.Names = l.names
+	}
+}
+
+var _ ledger.Archive = (*Ledger)(nil)
+
+// NewSealed returns a ledger that also writes jobs to nodes that are sealed for a copy.
+func NewSealed(set *membership.Set) *Ledger {
+	l := New(set)
+	l.lua.publish, l.lua.keepSet = l.lua.publish.AcceptSealed(), l.lua.keepSet.AcceptSealed()
+	return l
+}
+
+// Copied returns what stores the entries of a job of another store, none of which is Running.
+// Entries of ticks up to trimmed are missing.
+func Copied(set *membership.Set, job string, list []ledger.Entry, trimmed time.Time) []transfer.Value {
+	runs, notes := set.JobKey(job, "runs"), set.JobKey(job, "notes")
+	var values []transfer.Value
+	for _, e := range list {
+		r := records.Record{
+			Kind: records.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
+			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
+		}
+		key := runs
+		if !e.Ran() {
+			r.Kind, r.Rank, key = records.NotRun, e.Rank(), notes
+		}
+		values = append(values, transfer.Value{Key: key, Score: fmt.Sprint(r.Tick.UnixMilli()), Text: r.Encode()})
+	}
+	if !trimmed.IsZero() { // see trim.lua
+		last := fmt.Sprint(trimmed.UnixMilli())
+		values = append(values, transfer.Value{Key: runs, Score: last, Text: "E"}, transfer.Value{Key: notes, Score: last, Text: "E"})
+	}
+	return values
+}
+
+//go:embed record.lua
+var recordLua string
+
+//go:embed read.lua
+var readLua string
+
+//go:embed store.lua
+var storeLua string
+
+//go:embed log.lua
+var logLua string
+
+//go:embed announce.lua
+var announceLua string
+
+//go:embed leave.lua
+var leaveLua string
+
+//go:embed publish.lua
+var publishLua string
+
+//go:embed published.lua
+var publishedLua string
+
+//go:embed keep_set.lua
+var keepSetLua string
+
+//go:embed read_set.lua
+var readSetLua string
+
+// scripts are the rules of this package. Reads also work on nodes that are sealed for a
+// change of the list.
+type scripts struct {
+	record, read          *membership.Script
+	store, log            *membership.Script
+	announce, look, leave *membership.Script
+	publish, published    *membership.Script
+	keepSet, readSet      *membership.Script
+}
+
+func newScripts() scripts {
+	announce := membership.NewScript("announce", announceLua)
+	return scripts{
+		record:   membership.NewScript("record", recordLua, records.TrimLua),
+		read:     membership.NewScript("read", readLua).AcceptSealed(),
+		store:    membership.NewScript("store", storeLua, records.TrimLua).AcceptSealed(),
+		log:      membership.NewScript("log", logLua).AcceptSealed(),
+		announce: announce,
+		look:     announce.AcceptSealed(),
+		leave:    membership.NewScript("leave", leaveLua).AcceptSealed(),
+
+		publish:   membership.NewScript("publish", publishLua),
+		published: membership.NewScript("published", publishedLua).AcceptSealed(),
+
+		keepSet: membership.NewScript("keep-set", keepSetLua),
+		readSet: membership.NewScript("read-set", readSetLua).AcceptSealed(),
+	}
+}

@@ -1,10 +1,17 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -58,3 +65,352 @@ func latestTick(before time.Time) string {
 	}
 	return "(" + strconv.FormatInt(ms, 10)
 }
+
+// A span is a part of a job's records that is read in one call.
+type span struct {
+	job      string
+	latest   string // the upper end as a score
+	earliest time.Time
+	most     int  // runs per node, and as many notes
+	search   bool // leave out what a node takes for a plain end
+}
+
+// A page is what the nodes that answered know of a range of a job's ticks.
+type page struct {
+	merge merger
+	// horizon is a tick in milliseconds. The page has all records of later ticks, and
+	// of all ticks if it is complete.
+	horizon  int64
+	complete bool
+}
+
+// pages reads several spans with one call to each node.
+func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
+	doing := "reading the ledger of " + spans[0].job
+	if len(spans) > 1 {
+		doing += fmt.Sprintf(" and %d more jobs", len(spans)-1)
+	}
+	var keys []string
+	var args []any
+	for _, s := range spans {
+		for _, what := range []string{"runs", "notes", "lock", "fence"} {
+			keys = append(keys, l.set.JobKey(s.job, what))
+		}
+		search := 0
+		if s.search {
+			search = 1
+		}
+		args = append(args, s.latest, max(0, s.earliest.UnixMilli()), s.most, search)
+	}
+	replies, err := answers(l.set, doing, l.set.Call(ctx, l.lua.read, keys, args...))
+	if err != nil {
+		return nil, err
+	}
+	list, memo := make([]page, len(spans)), decoded{}
+	for i := range list {
+		list[i] = page{merge: newMerger(l.set.Quorum(), len(replies)), complete: true}
+		list[i].merge.unread = l.Unreadable
+	}
+	for _, r := range replies {
+		said := words{left: r.Args}
+		for i := range list {
+			if err := list[i].add(spans[i].job, &said, memo); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
+			}
+		}
+	}
+	return list, nil
+}
+
+// add adds one node's answer about a job, see read.lua.
+func (p *page) add(job string, w *words, memo decoded) error {
+	rest, more, err := w.tick()
+	if err != nil {
+		return err
+	}
+	if more {
+		p.complete, p.horizon = false, max(p.horizon, rest)
+	}
+	gone, trimmed, err := w.tick()
+	if err != nil {
+		return err
+	}
+	if trimmed {
+		p.merge.trimmed, p.merge.gone = true, max(p.merge.gone, gone)
+	}
+	owners, err := w.list() // of the locks
+	if err != nil {
+		return err
+	}
+	for i, v := range owners {
+		owners[i] = strings.TrimPrefix(v, "?")
+	}
+	records, err := w.list()
+	if err != nil {
+		return err
+	}
+	for _, text := range records {
+		score, text, _ := strings.Cut(text, " ")
+		rec, err := memo.record(text)
+		if err != nil {
+			p.merge.skip(job, score, text, err)
+			continue
+		}
+		p.merge.add(rec, owners...)
+	}
+	return nil
+}
+
+// known returns the entries of the ticks that the page covers.
+func (p *page) known(job string) []known {
+	if !p.complete {
+		p.merge.forgetUpTo(p.horizon)
+	}
+	return p.merge.known(job)
+}
+
+// words is the unread rest of a node's answer.
+type words struct{ left []string }
+
+// next takes a word, "" at the end.
+func (w *words) next() string {
+	if len(w.left) == 0 {
+		return ""
+	}
+	word := w.left[0]
+	w.left = w.left[1:]
+	return word
+}
+
+// tick takes a tick in milliseconds, if there is one.
+func (w *words) tick() (ms int64, ok bool, err error) {
+	word := w.next()
+	if word == "" {
+		return 0, false, nil
+	}
+	if ms, err = strconv.ParseInt(word, 10, 64); err != nil {
+		return 0, false, fmt.Errorf("invalid tick %q", word)
+	}
+	return ms, true, nil
+}
+
+// list takes a number and that many words.
+func (w *words) list() ([]string, error) {
+	text := w.next()
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > len(w.left) {
+		return nil, fmt.Errorf("invalid count %q", text)
+	}
+	list := w.left[:n]
+	w.left = w.left[n:]
+	return list, nil
+}
+
+// decoded caches records by their text, since most nodes store the same.
+type decoded map[string]records.Record
+
+func (d decoded) record(text string) (records.Record, error) {
+	if r, ok := d[text]; ok {
+		return r, nil
+	}
+	r, err := records.Decode(text)
+	if err == nil {
+		d[text] = r
+	}
+	return r, err
+}
+
+// Limits per call, since a call keeps the node from voting, and for concurrent calls.
+const (
+	skimJobs    = 250
+	skimRecords = 500
+	skimAtOnce  = 3
+	// searchRecords bounds what a node looks at in a call of Search, most of which it keeps.
+	searchRecords = 2000
+	// recordsOfTick is more than a tick usually has on a node, runs or notes: what is read of it
+	// first. One that was interrupted again and again has more.
+	recordsOfTick = 8
+)
+
+// Skim implements [ledger.Skimmer].
+func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	skimmed := make([]ledger.Skimmed, len(stretches))
+	return skimmed, inPortions(ctx, stretches, skimRecords, func(ctx context.Context, from, to int) error {
+		return skim(ctx, l, stretches[from:to], skimmed[from:to], perTick)
+	})
+}
+
+// inPortions calls do for parts of the stretches, each with about so many records.
+func inPortions(ctx context.Context, stretches []ledger.Stretch, records int, do func(ctx context.Context, from, to int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	turns := make(chan struct{}, skimAtOnce)
+	var wg sync.WaitGroup
+	for from := 0; from < len(stretches); {
+		begin := from
+		from += portion(stretches[from:], records)
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			if ctx.Err() != nil {
+				return
+			}
+			if err := do(ctx, begin, from); err != nil {
+				cancel(err) // the first error stays
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// portion returns how many of the stretches fit into one call, at least one.
+func portion(stretches []ledger.Stretch, most int) int {
+	records := 0
+	for i, s := range stretches {
+		if records += s.Limit; i > 0 && (i == skimJobs || records > most) {
+			return i
+		}
+	}
+	return len(stretches)
+}
+
+// Search implements [ledger.Skimmer]. The nodes find ticks of which a record is not plain.
+// Then all records of these ticks are read, also from nodes that have only plain ones.
+func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
+	found, ticks := make([]ledger.Skimmed, len(stretches)), make([][]int64, len(stretches))
+	err := inPortions(ctx, stretches, searchRecords/ledger.LookedAt, func(ctx context.Context, from, to int) error {
+		return search(ctx, l, stretches[from:to], found[from:to], ticks[from:to])
+	})
+	if err != nil {
+		return nil, err
+	}
+	var ask []ledger.Stretch
+	var of []int // the places of their stretches
+	for i, list := range ticks {
+		for _, ms := range list {
+			tick := time.UnixMilli(ms).UTC()
+			ask, of = append(ask, ledger.Stretch{Job: stretches[i].Job, NotAfter: tick, Since: tick}), append(of, i)
+		}
+	}
+	for _, limit := range []int{recordsOfTick, ledger.LookedAt * recordsOfTick, searchRecords} {
+		if ask, of, err = wholeTicks(ctx, l, ask, of, limit, found); err != nil {
+			return nil, err
+		}
+	}
+	for n, s := range ask {
+		if i := of[n]; s.NotAfter.After(found[i].Rest) {
+			found[i].Rest = s.NotAfter
+		}
+	}
+	for i := range found {
+		found[i].Entries = slices.DeleteFunc(found[i].Entries, func(e ledger.Entry) bool { return e.Plain() || !e.OrderKey().After(found[i].Rest) })
+		slices.SortStableFunc(found[i].Entries, func(x, y ledger.Entry) int { return y.OrderKey().Compare(x.OrderKey()) })
+	}
+	return found, nil
+}
+
+// wholeTicks adds the entries of ticks to what was found, and returns those that have more records than
+// the limit. The ticks are of the stretches with these places.
+func wholeTicks(ctx context.Context, l *Ledger, ticks []ledger.Stretch, of []int, limit int, found []ledger.Skimmed) (larger []ledger.Stretch, ofLarger []int, err error) {
+	for i := range ticks {
+		ticks[i].Limit = limit
+	}
+	list, err := l.Skim(ctx, ticks, true)
+	for n, some := range list {
+		if some.Rest.Equal(ticks[n].NotAfter) {
+			larger, ofLarger = append(larger, ticks[n]), append(ofLarger, of[n])
+		} else {
+			found[of[n]].Entries = append(found[of[n]].Entries, some.Entries...)
+		}
+	}
+	return larger, ofLarger, err
+}
+
+// search finds the ticks to be read, newest first, down to the Rest of what was found.
+func search(ctx context.Context, l *Ledger, stretches []ledger.Stretch, found []ledger.Skimmed, ticks [][]int64) error {
+	pages, err := l.pages(ctx, spansOf(stretches, true))
+	if err != nil {
+		return err
+	}
+	for i, s := range stretches {
+		ticks[i] = pages[i].ticks()
+		pages[i].describe(&found[i])
+		if len(ticks[i]) > s.Limit {
+			found[i].Rest = time.UnixMilli(ticks[i][s.Limit]).UTC()
+			ticks[i] = ticks[i][:s.Limit]
+		}
+	}
+	return nil
+}
+
+// spansOf are the spans of stretches; for a search, with the records that are looked at.
+func spansOf(stretches []ledger.Stretch, search bool) []span {
+	spans := make([]span, len(stretches))
+	for i, s := range stretches {
+		spans[i] = span{job: s.Job, latest: notAfter(s.NotAfter), earliest: s.Since, most: s.Limit, search: search}
+		if search {
+			spans[i].most = min(searchRecords, ledger.LookedAt*s.Limit)
+		}
+	}
+	return spans
+}
+
+func skim(ctx context.Context, l *Ledger, stretches []ledger.Stretch, into []ledger.Skimmed, perTick bool) error {
+	pages, err := l.pages(ctx, spansOf(stretches, false))
+	if err != nil {
+		return err
+	}
+	for i, s := range stretches {
+		all := pages[i].known(s.Job)
+		if perTick {
+			into[i].Entries = ticks(all)
+		} else {
+			into[i].Entries = entries(all)
+		}
+		for j := range into[i].Entries {
+			l.nameNodes(&into[i].Entries[j])
+		}
+		pages[i].describe(&into[i])
+	}
+	return nil
+}
+
+// describe says where the page ends, and what its job lacks.
+func (p *page) describe(s *ledger.Skimmed) {
+	if p.merge.trimmed {
+		s.Trimmed = time.UnixMilli(p.merge.gone).UTC()
+	}
+	if !p.complete {
+		s.Rest = time.UnixMilli(p.horizon).UTC()
+	}
+}
+
+// ticks are those of all records of the page, newest first.
+func (p *page) ticks() []int64 {
+	if !p.complete {
+		p.merge.forgetUpTo(p.horizon)
+	}
+	all := map[int64]bool{}
+	for k := range p.merge.claims {
+		all[k.tick] = true
+	}
+	for k := range p.merge.notRun {
+		all[k.tick] = true
+	}
+	for k := range p.merge.unreadable {
+		all[k.tick] = true
+	}
+	return slices.SortedFunc(maps.Keys(all), func(a, b int64) int { return cmp.Compare(b, a) })
+}
+
+// notAfter is the upper end of a range of scores: up to the given time, or unbounded if
+// that is zero.
+func notAfter(t time.Time) string {
+	if t.IsZero() {
+		return "+inf"
+	}
+	return strconv.FormatInt(t.UnixMilli(), 10)
+}
+
+var _ ledger.Skimmer = (*Ledger)(nil)

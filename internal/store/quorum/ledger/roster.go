@@ -1,15 +1,19 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/scheduler"
@@ -127,3 +131,245 @@ func latest[V any](u *unreadable.Log, replies []membership.Reply, key func(V) (s
 	}
 	return list
 }
+
+const (
+	// keepJobs is how long a version of a job stays published after the last replica
+	// that served it. Housekeeping forgets jobs earlier.
+	keepJobs = 400 * 24 * time.Hour
+	// publishAtOnce bounds the versions per message, so a large set does not keep a
+	// node from voting.
+	publishAtOnce = 500
+)
+
+// Publish implements [scheduler.Roster].
+func (l *Ledger) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
+	for some := range slices.Chunk(jobs, publishAtOnce) {
+		var args []any
+		for _, j := range some {
+			b, err := plainjson.Marshal(j)
+			if err != nil {
+				return fmt.Errorf("encoding job %s: %w", j.Name, err)
+			}
+			args = append(args, version(j), encodeAccount(j.Account)+"|"+string(b))
+		}
+		if _, err := l.call(ctx, "publishing the jobs", l.lua.publish, "jobs", args...); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// Unpublish implements [scheduler.Roster].
+func (l *Ledger) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error {
+	for some := range slices.Chunk(jobs, publishAtOnce) {
+		var names []any
+		for _, j := range some {
+			names = append(names, version(j))
+		}
+		if _, err := l.call(ctx, "taking jobs off the list", l.lua.leave, "jobs", names...); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// version is the key of a version of a job.
+func version(j scheduler.JobInfo) string { return j.Name + "|" + j.Hash }
+
+func (l *Ledger) call(ctx context.Context, doing string, script *membership.Script, key string, args ...any) ([]membership.Reply, error) {
+	return answers(l.set, doing, l.set.Call(ctx, script, []string{l.set.Key(key)}, args...))
+}
+
+// listAtOnce is roughly how many versions a node lists in one answer. Listing a large
+// set at once would keep it from voting for longer than a claim waits.
+const listAtOnce = 500
+
+// Jobs implements [scheduler.Roster].
+func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+	const doing = "listing the jobs"
+	replies, err := answers(l.set, doing, l.published(ctx))
+	if err != nil {
+		return nil, err
+	}
+	p := published{texts: map[string]*scheduler.JobInfo{}, known: map[string]*scheduler.JobInfo{}}
+	for _, reply := range replies {
+		for pair := range slices.Chunk(reply.Args, 2) {
+			if err := p.add(pair); err != nil {
+				l.Unreadable.Skipped(fmt.Sprintf("job %.200q", pair[len(pair)-1]), err)
+			}
+		}
+	}
+	return p.sorted(), nil
+}
+
+// published returns the full list of each node, as one reply.
+func (l *Ledger) published(ctx context.Context) []membership.Reply {
+	list := l.set.Nodes()
+	replies := make([]membership.Reply, len(list))
+	var wg sync.WaitGroup
+	for i, n := range list {
+		wg.Go(func() { replies[i] = l.publishedAt(ctx, n) })
+	}
+	wg.Wait()
+	return replies
+}
+
+// publishedAt pages through the list of a node until the end, or until it does not
+// answer.
+func (l *Ledger) publishedAt(ctx context.Context, n *membership.Node) membership.Reply {
+	keys := []string{l.set.Key("jobs")}
+	var all []string
+	for from := "0"; ; {
+		reply := n.Call(ctx, l.lua.published, keys, keepJobs.Milliseconds(), from, listAtOnce)
+		if reply.Err != nil {
+			return reply
+		}
+		all = append(all, reply.Args[min(1, len(reply.Args)):]...)
+		if from = reply.Arg(0); from == "0" || from == "" {
+			reply.Args = all
+			return reply
+		}
+	}
+}
+
+// A published combines the lists of the nodes that answered.
+type published struct {
+	texts map[string]*scheduler.JobInfo // by text: most nodes store the same
+	known map[string]*scheduler.JobInfo // by version
+}
+
+// add adds a pair: an age in milliseconds, and what was published so long ago.
+func (p published) add(pair []string) error {
+	if len(pair) != 2 {
+		return fmt.Errorf("%q is not a pair", pair)
+	}
+	ms, err := strconv.ParseInt(pair[0], 10, 64)
+	if err != nil {
+		return err
+	}
+	age := max(0, time.Duration(ms)*time.Millisecond)
+	head, text, _ := strings.Cut(pair[1], "|")
+	account, err := decodeAccount(head)
+	if err != nil {
+		return err
+	}
+	if j := p.texts[text]; j != nil {
+		known := p.known[version(*j)]
+		known.Age, known.Account = min(known.Age, age), known.Account.Merge(account)
+		return nil
+	}
+	j := &scheduler.JobInfo{}
+	if err := json.Unmarshal([]byte(text), j); err != nil {
+		return err
+	}
+	if j.Name == "" {
+		return errNameless
+	}
+	j.Age, j.Account = age, account
+	p.texts[text] = j
+	p.mergeVersion(j)
+	return nil
+}
+
+// mergeVersion merges two nodes' entries of one version.
+func (p published) mergeVersion(j *scheduler.JobInfo) {
+	name := version(*j)
+	have, ok := p.known[name]
+	if !ok {
+		p.known[name] = j
+		return
+	}
+	age, account := min(j.Age, have.Age), j.Account.Merge(have.Account)
+	if j.Published.After(have.Published) {
+		p.known[name] = j
+	}
+	p.known[name].Age, p.known[name].Account = age, account
+}
+
+// sorted lists versions by name, the last published first.
+func (p published) sorted() []scheduler.JobInfo {
+	list := make([]scheduler.JobInfo, 0, len(p.known))
+	for _, j := range p.known {
+		list = append(list, *j)
+	}
+	slices.SortFunc(list, func(a, b scheduler.JobInfo) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
+	})
+	return list
+}
+
+// encodeAccount returns an account as publish.lua expects it.
+func encodeAccount(a scheduler.Account) string {
+	var list []string
+	for _, t := range []time.Time{a.First, a.Until, a.Stopped, a.Removed} {
+		ms := int64(0)
+		if !t.IsZero() {
+			ms = max(0, t.UnixMilli())
+		}
+		list = append(list, strconv.FormatInt(ms, 10))
+	}
+	return strings.Join(list, ",")
+}
+
+// decodeAccount is the inverse of encodeAccount.
+func decodeAccount(text string) (scheduler.Account, error) {
+	var a scheduler.Account
+	words := strings.Split(text, ",")
+	into := []*time.Time{&a.First, &a.Until, &a.Stopped, &a.Removed}
+	if len(words) != len(into) {
+		return a, fmt.Errorf("invalid account of a job %q", text)
+	}
+	for i, word := range words {
+		ms, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return a, fmt.Errorf("invalid account of a job %q: %w", text, err)
+		}
+		if ms > 0 {
+			*into[i] = time.UnixMilli(ms).UTC()
+		}
+	}
+	return a, nil
+}
+
+// keepSets is how long a set of jobs is kept after the last renewal by a replica that
+// serves it.
+const keepSets = 24 * time.Hour
+
+// RenewSet implements [scheduler.JobSets].
+func (l *Ledger) RenewSet(ctx context.Context, hash string) (bool, error) {
+	replies, err := l.keepSet(ctx, hash)
+	for _, r := range replies {
+		if r.Int(0) == 0 {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+// KeepSet implements [scheduler.JobSets].
+func (l *Ledger) KeepSet(ctx context.Context, hash string, packed []byte) error {
+	_, err := l.keepSet(ctx, hash, packed)
+	return err
+}
+
+func (l *Ledger) keepSet(ctx context.Context, hash string, packed ...any) ([]membership.Reply, error) {
+	args := append([]any{keepSets.Milliseconds()}, packed...)
+	const doing = "keeping a set of jobs"
+	return answers(l.set, doing, l.set.Call(ctx, l.lua.keepSet, []string{l.set.Key("set", hash)}, args...))
+}
+
+// JobSet implements [scheduler.JobSets]. One node that has it is enough.
+func (l *Ledger) JobSet(ctx context.Context, hash string) ([]byte, error) {
+	replies := l.set.Call(ctx, l.lua.readSet, []string{l.set.Key("set", hash)})
+	for _, r := range replies {
+		if r.Err == nil && r.Code == "OK" {
+			return []byte(r.Arg(0)), nil
+		}
+	}
+	if _, err := answers(l.set, "reading a set of jobs", replies); err != nil {
+		return nil, err
+	}
+	return nil, scheduler.ErrNoJobSet
+}
+
+var _ scheduler.JobSets = (*Ledger)(nil)
