@@ -14,7 +14,7 @@ var leases = promise{
 			{scripts + "extend.lua", "elseif lock ~= v and", "elseif not mine and"},
 		}},
 		{"N4: a restarted node does not renew a lease", in(redlock, "TestLeaseOutlivesRollingRestarts"), []edit{
-			{"internal/store/protocol/lease.go", "if s.Open != t.Owner {", "if s.Open != t.Owner || n.Now <= n.Floor {"},
+			{"internal/store/protocol/rules.go", "if s.Open != t.Owner {", "if s.Open != t.Owner || n.Now <= n.Floor {"},
 		}},
 		{"N5: FINISH frees another's lock", rules, []edit{
 			{scripts + "finish.lua", "if mine then redis.call('DEL'", "if lock then redis.call('DEL'"},

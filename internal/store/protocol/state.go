@@ -1,6 +1,104 @@
 package protocol
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// A Mode says how often a tick may run.
+type Mode int
+
+// The modes, as a job's on_crash names them.
+const (
+	AtMostOnce  Mode = iota // on_crash: skip
+	AtLeastOnce             // on_crash: rerun
+)
+
+// A Try describes a replica's try; every request carries it.
+type Try struct {
+	// Owner is the try's random value, which no other try ever uses.
+	Owner  string
+	Stream string
+	// Tick is the scheduled time. A Plain lock has none.
+	Tick  int64
+	Plain bool
+	// Overlaps takes the lock of the tick instead of the job's.
+	Overlaps bool
+	TTL      int64
+	Mode     Mode
+}
+
+func (t Try) place() Place { return Place{t.Stream, t.Tick} }
+
+// A Bid is the claim that COMMIT asks a node to accept.
+type Bid struct {
+	Token   uint64
+	Attempt int
+	// Note is the client's text, see [Claim].
+	Note string
+	// Keep bounds the records of runs.
+	Keep int
+	// Join is set by a holder: its claim is issued, and the answer is no vote.
+	Join bool
+}
+
+// An End describes how a run ended, for FINISH.
+type End struct {
+	// Note is the run's record. Keep bounds the records.
+	Note string
+	Keep int
+	// Handover ends the claim but leaves its tick to another rerun.
+	Handover bool
+	// Straggler says that a request of the try may still arrive.
+	Straggler bool
+}
+
+// A Node holds the clock and the limits of a node.
+type Node struct {
+	Now int64
+	// Floor is the time up to which the node may have forgotten claims.
+	Floor int64
+	Grace int64
+	// GCFence and GCTick are the largest of all jobs forgotten here.
+	GCFence uint64
+	GCTick  int64
+}
+
+// A Code is the kind of an answer.
+type Code string
+
+// The answers of a node.
+const (
+	OK      Code = "OK"
+	Dead    Code = "DEAD"    // the try has ended, or an operator ended it
+	Abstain Code = "ABSTAIN" // the node may have forgotten claims of the tick
+	Future  Code = "FUTURE"  // the tick or the token is ahead of the node's clock
+	Later   Code = "LATER"   // the stream has a later tick
+	Done    Code = "DONE"    // the tick has run
+	Claimed Code = "CLAIMED" // the tick is claimed
+	Busy    Code = "BUSY"    // another try has the lock
+	Unended Code = "UNENDED" // the claim accepted last has not ended: LOCK first
+	Stale   Code = "STALE"   // the token or the attempt is too small
+	Lost    Code = "LOST"    // the lease is not extended here
+	RanOut  Code = "RANOUT"  // finished, but the lock had expired
+	Late    Code = "LATE"    // finished, but another claim may have run since
+	None    Code = "NONE"    // there was nothing to do
+)
+
+// An Answer is a node's reply.
+type Answer struct {
+	Code Code
+	// Fence and Attempt are the largest so far, with OK and STALE.
+	Fence   uint64
+	Attempt int
+	// Claim is the blocking claim, as far as the node knows it. Left is the time until
+	// its lock ends.
+	Claim Claim
+	Left  int64
+	// Reason is an operator's, with DEAD.
+	Reason string
+}
 
 // A State is all that a node stores of one job. The zero State is that of an unknown
 // job. No function changes a State in place.
@@ -139,4 +237,84 @@ func clone[K comparable, V any](m map[K]V) map[K]V {
 		return map[K]V{}
 	}
 	return maps.Clone(m)
+}
+
+// A Record describes a run.
+type Record struct {
+	Place
+	Owner string
+	// Ended is what FINISH answered; empty if the end of the run is unknown.
+	Ended Code
+	Note  string
+}
+
+// Records are the records of a job's runs, oldest tick first. In addition, a claim in
+// the State that is neither void nor ended is a run that started.
+type Records struct {
+	List []Record
+	// Dropped is the latest tick whose record was dropped.
+	Dropped int64
+}
+
+func startedRecord(stream string, c Claim) Record {
+	return Record{Place: Place{stream, c.Tick}, Owner: c.Owner, Note: c.Note}
+}
+
+// with adds a record and drops the oldest ones beyond keep. Stores keep Dropped among
+// the records, so it takes the place of one older record.
+func (r Records) with(record Record, keep int) Records {
+	at, _ := slices.BinarySearchFunc(r.List, record, compareRecords)
+	r.List = slices.Insert(slices.Clone(r.List), at, record)
+	extra := len(r.List) - keep
+	if extra >= 0 && len(r.List) > extra && r.List[extra].Tick < r.Dropped {
+		extra++
+	}
+	return r.DropOldest(extra)
+}
+
+// DropOldest drops the first n records.
+func (r Records) DropOldest(n int) Records {
+	if n = min(n, len(r.List)); n > 0 {
+		r.Dropped = max(r.Dropped, r.List[n-1].Tick)
+		r.List = r.List[n:]
+	}
+	return r
+}
+
+// compareRecords orders records as their stored text does: kind, then note.
+func compareRecords(a, b Record) int {
+	return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.Kind(), b.Kind()), cmp.Compare(a.Note, b.Note),
+		cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Owner, b.Owner))
+}
+
+// Kind is the letter stored before the note: S for a run that started, R for one that
+// expired, L for one that ended late, F for any other.
+func (r Record) Kind() byte {
+	switch r.Ended {
+	case "":
+		return 'S'
+	case RanOut:
+		return 'R'
+	case Late:
+		return 'L'
+	}
+	return 'F'
+}
+
+// drop drops the records that f selects.
+func (r Records) drop(f func(Record) bool) Records {
+	if slices.ContainsFunc(r.List, f) {
+		r.List = slices.DeleteFunc(slices.Clone(r.List), f)
+	}
+	return r
+}
+
+// endOf is what FINISH answered to an owner; empty without such a record.
+func (r Records) endOf(owner string) Code {
+	for _, x := range r.List {
+		if x.Owner == owner && x.Ended != "" {
+			return x.Ended
+		}
+	}
+	return ""
 }

@@ -2,6 +2,8 @@ package scripts
 
 import (
 	"embed"
+	"strconv"
+	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
@@ -39,4 +41,52 @@ var (
 // state; at the end refuse.lua replies with the claim that blocks the try.
 func about(name, rule string, common ...string) *membership.Script {
 	return membership.NewScript(name, lua("begin")+rule, common...)
+}
+
+// Keys returns the keys of a request of v for a name: lock, blocker, marker, fence,
+// claim, tombstone and runs. If runs may overlap, the lock is the tick's and the
+// blocker the job's lock. Otherwise the lock is the job's and the blocker the marker.
+func Keys(set *membership.Set, name, stream string, tick time.Time, overlaps bool, v string) []string {
+	lock, marker := set.JobKey(name, "lock"), set.JobKey(name, "beside")
+	blocker := marker
+	if overlaps {
+		lock, blocker = TickLock(set, name, stream, tick), lock
+	}
+	return []string{
+		lock, blocker, marker, set.JobKey(name, "fence"), ClaimKey(set, name, stream), set.Key("dead", v), set.JobKey(name, "runs"),
+	}
+}
+
+// TickLock returns the key of the lock of a tick whose runs may overlap others.
+func TickLock(set *membership.Set, name, stream string, tick time.Time) string {
+	return set.JobKey(name, "lock:"+stream+":"+strconv.FormatInt(tick.UnixMilli(), 10))
+}
+
+// ClaimKey returns the key of the claim of a stream.
+func ClaimKey(set *membership.Set, name, stream string) string {
+	return set.JobKey(name, "claim."+stream)
+}
+
+// EvictKeys returns the keys of EVICT: the lock that v has, as in [Keys], and its
+// tombstone.
+func EvictKeys(lock, dead string) []string { return []string{lock, dead} }
+
+// ForgetKeys returns the keys of FORGET.
+func ForgetKeys(set *membership.Set, name string) []string {
+	var keys []string
+	for _, what := range []string{"fence", "lock", "beside", "runs", "notes", "logs"} {
+		keys = append(keys, set.JobKey(name, what))
+	}
+	return keys
+}
+
+// HoldingKeys returns the keys of HOLDING: for each name lock, marker, fence and runs.
+func HoldingKeys(set *membership.Set, names ...string) []string {
+	var keys []string
+	for _, name := range names {
+		for _, what := range []string{"lock", "beside", "fence", "runs"} {
+			keys = append(keys, set.JobKey(name, what))
+		}
+	}
+	return keys
 }
