@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 )
 
@@ -213,4 +215,333 @@ type Watch interface {
 	//
 	// After the last two, look again later.
 	Look(ctx context.Context) error
+}
+
+// Why a lease was not granted, or not kept. Match them with errors.Is; an *AcquireError
+// has details.
+var (
+	// ErrTaken: another holder has the lock; Holder and Until say who and for how long.
+	// Trying again makes sense, as that lease may end.
+	ErrTaken = errors.New("lock is held")
+	// ErrUnclaimed: a competitor has the locks of a quorum, but no claim is known. It is
+	// about to claim, or it stopped in between. It matches ErrTaken too.
+	ErrUnclaimed = fmt.Errorf("%w by a try without a claim", ErrTaken)
+	// ErrClaimed: a quorum agrees that another attempt owns this tick. Its owner either
+	// runs the tick, or voids the claim because the votes arrived too late. After
+	// voiding it must try again or record why the tick did not run.
+	ErrClaimed = errors.New("tick is claimed")
+	// ErrDone: this tick was run and finished.
+	ErrDone = errors.New("tick is done")
+	// ErrSuperseded: a later tick was claimed, so this one never can be.
+	ErrSuperseded = errors.New("a later tick was claimed")
+	// ErrUnvouched: too many nodes may have lost their memory after this tick's time.
+	// No one can tell any more whether the tick has run, so it never will.
+	ErrUnvouched = errors.New("the store can no longer vouch for the tick")
+	// ErrSplit: competitors divided the votes. Try again after a random delay.
+	ErrSplit = errors.New("competitors blocked one another")
+	// ErrNoQuorum: too few nodes answered.
+	ErrNoQuorum = errors.New("no quorum of nodes answered")
+	// ErrSilent: the node asked by a Watch did not answer in time. Nothing else returns
+	// it.
+	ErrSilent = errors.New("no answer in time")
+	// ErrTooSlow: a quorum granted the claim, but too late to leave any validity.
+	ErrTooSlow = errors.New("validity was used up before the claim was complete")
+	// ErrFuture: the request lies too far ahead of the nodes' clocks.
+	ErrFuture = errors.New("the local clock is ahead of the store's")
+	// ErrNodeAhead: without the nodes whose tokens are ahead of the other nodes'
+	// clocks, no quorum is left. Nodes names them. It passes when the other clocks
+	// catch up, or enough other nodes answer.
+	ErrNodeAhead = errors.New("tokens are ahead of the clocks of the store")
+	// ErrRefused: the store, or a quorum's worth of nodes, has answered and refuses: it
+	// lacks rights, a login, space or a setting, or this client is configured for another
+	// cluster. The text says what to change; once that is done, a later try succeeds.
+	ErrRefused = errors.New("refused by the store")
+
+	// ErrLeaseLost means that the right to work is gone: others may work, or have
+	// worked since. It is the cause with which a held context ends, and what Extend and
+	// Release return.
+	ErrLeaseLost = errors.New("lease lost")
+	// ErrMaxHold is the cause with which a context ends that was held for
+	// KeepConfig.MaxHold. It matches ErrLeaseLost too, since the work must stop for the
+	// same reason: others may begin.
+	ErrMaxHold = fmt.Errorf("%w: it was held for as long as max_hold allows", ErrLeaseLost)
+	// ErrExpired is what Release returns when the lease had expired but no one has
+	// claimed anything since. The claim is closed and its note kept, as by any other
+	// release; but others could have begun before that. It does not match ErrLeaseLost.
+	ErrExpired = errors.New("lease had expired before it was released")
+)
+
+// An EvictedError says that an operator released the lock of a running holder. It
+// matches ErrLeaseLost.
+type EvictedError struct {
+	// Reason is the operator's text.
+	Reason string
+}
+
+func (e *EvictedError) Error() string {
+	return ErrLeaseLost.Error() + ": released by an operator: " + e.Reason
+}
+
+// Is makes an EvictedError match ErrLeaseLost.
+func (e *EvictedError) Is(target error) bool { return target == ErrLeaseLost }
+
+// An AcquireError says why a lease was not granted.
+type AcquireError struct {
+	// Reason is one of the sentinels of this package.
+	Reason error
+	Name   string
+	// Holder of the lock or the tick, if a node named one.
+	Holder string
+	// HolderTick and HolderToken belong to that holder; zero if unknown.
+	HolderTick  time.Time
+	HolderToken Token
+	// Until is when the blocking lock ends unless it is extended, by the local clock;
+	// zero if unknown.
+	Until time.Time
+	// Votes are those the attempt won; zero if no nodes vote.
+	Votes Votes
+	// Nodes lists the refusals and failures, in the order of the configuration; of a store
+	// without nodes its own.
+	Nodes []NodeError
+}
+
+// A NodeError is one node's refusal or failure.
+type NodeError struct {
+	Node string
+	Err  error
+}
+
+func (e NodeError) Error() string {
+	text := e.Err.Error()
+	if strings.HasPrefix(text, e.Node+": ") {
+		return text // it names the node itself
+	}
+	return e.Node + ": " + text
+}
+
+// Unwrap returns the node's error.
+func (e NodeError) Unwrap() error { return e.Err }
+
+// Error names the lock, the reason, the holder, and each refusal.
+func (e *AcquireError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %v", e.Name, e.Reason)
+	if e.Holder != "" {
+		fmt.Fprintf(&b, " by %s", e.Holder)
+	}
+	if e.HolderToken != 0 {
+		fmt.Fprintf(&b, " with token %d", e.HolderToken)
+	}
+	if !e.HolderTick.IsZero() {
+		fmt.Fprintf(&b, " for tick %s", stamp(e.HolderTick))
+	}
+	if !e.Until.IsZero() {
+		fmt.Fprintf(&b, " until %s", stamp(e.Until))
+	}
+	if answers := e.answers(); len(answers) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(answers, "; "))
+	}
+	return b.String()
+}
+
+// answers are the votes and each refusal. A store without nodes has no votes and no name.
+func (e *AcquireError) answers() []string {
+	var list []string
+	if e.Votes.Of > 0 {
+		list = append(list, fmt.Sprintf("%d of %d votes", e.Votes.For, e.Votes.Of))
+	}
+	for _, n := range e.Nodes {
+		if e.Votes.Of > 0 {
+			list = append(list, n.Error())
+		} else {
+			list = append(list, n.Err.Error())
+		}
+	}
+	return list
+}
+
+// stamp writes t to the millisecond.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
+
+// Unwrap returns the reason.
+func (e *AcquireError) Unwrap() error { return e.Reason }
+
+// MostNodes is the largest number of nodes in a cluster.
+const MostNodes = 7
+
+// A Poll holds the answers of all nodes to one claim or extension.
+type Poll struct {
+	// List identifies the list of nodes (see NodeList). Names are the nodes' names in
+	// the order of the configuration, nil if unknown; they must not be changed.
+	List  uint32
+	Names *[MostNodes]string
+	// Answers are in the same order, and zero beyond the last node.
+	Answers [MostNodes]Answer
+	// Rounds counts the rounds of requests; 0: unknown.
+	Rounds uint8
+	// Errors quotes the nodes that refused or failed; mostly "".
+	Errors string
+}
+
+// Nodes is the number of nodes; 0: their answers are unknown.
+func (p *Poll) Nodes() int {
+	for i, a := range p.Answers {
+		if a == 0 {
+			return i
+		}
+	}
+	return MostNodes
+}
+
+// Name is the name of a node, "" if unknown.
+func (p *Poll) Name(node int) string {
+	if p.Names == nil {
+		return ""
+	}
+	return p.Names[node]
+}
+
+// Letters returns the answers, one letter each.
+func (p *Poll) Letters() string {
+	b := make([]byte, p.Nodes())
+	for i := range b {
+		b[i] = byte(p.Answers[i])
+	}
+	return string(b)
+}
+
+// An Answer is one node's answer. Its value is the letter in stored forms.
+type Answer byte
+
+// The answers of a node.
+const (
+	Granted     Answer = '+' // it accepted
+	NotAwaited  Answer = '.' // the round was decided before it answered
+	Held        Answer = 'h' // it knows another holder of the lock or the tick
+	Abstained   Answer = 'a' // it may have lost its memory
+	Unreachable Answer = 'u' // it did not answer, or was known to be down
+	Refused     Answer = 'r' // it refused for another reason
+)
+
+// String describes the answer in a word or two.
+func (a Answer) String() string {
+	switch a {
+	case Granted:
+		return "granted"
+	case NotAwaited:
+		return "not awaited"
+	case Held:
+		return "held"
+	case Abstained:
+		return "abstained"
+	case Unreachable:
+		return "unreachable"
+	case Refused:
+		return "refused"
+	}
+	return "unknown"
+}
+
+// NodeList returns the names of nodes as a Poll has them, and a hash (FNV-1a) that
+// identifies the list.
+func NodeList(names []string) (list uint32, all *[MostNodes]string) {
+	list, all = 2166136261, new([MostNodes]string)
+	copy(all[:], names)
+	for _, name := range names {
+		for i := range len(name) {
+			list = (list ^ uint32(name[i])) * 16777619
+		}
+		list = (list ^ '\n') * 16777619
+	}
+	return list, all
+}
+
+// A Polled lease has the nodes' answers to its last extension.
+type Polled interface {
+	// LastPoll returns that of the last extension tried; the zero Poll before.
+	LastPoll() Poll
+}
+
+func lastPoll(t Tenure) Poll {
+	if polled, ok := t.(Polled); ok {
+		return polled.LastPoll()
+	}
+	return Poll{}
+}
+
+// Endless is the time left of a lock that never expires. No Locker sets one; another client
+// of the same nodes has set it.
+const Endless = time.Duration(math.MaxInt64)
+
+// A Holding is one owner's part in a name: its lock on some nodes, or its unfinished
+// claim.
+type Holding struct {
+	Name string
+	// Holder names the owner. It is empty if no claim names the lock's value: the owner
+	// has not got further than LOCK, or is another Redlock client.
+	Holder string
+	// Tick is zero for a plain lock. Stream is the stream of the tick.
+	Tick   time.Time
+	Stream string
+	// Beside: the work may overlap with others, see Request.
+	Beside bool
+	// Token, Attempt, Mode and Since are those of the claim; zero without one. Since is
+	// by the clock that the token follows.
+	Token   Token
+	Attempt int
+	Mode    Mode
+	Since   time.Time
+	// Left is how long a quorum still holds the lock unless it is extended: 0 if fewer
+	// than a quorum hold it, Endless if it never expires.
+	Left time.Duration
+	// On counts the nodes that hold the lock.
+	On Votes
+	// Done: the claim was finished. Void: it was given back.
+	Done, Void bool
+}
+
+// Held reports whether a quorum holds the lock for this owner.
+func (h Holding) Held() bool { return h.On.For >= h.On.Of/2+1 }
+
+// Known reports whether a claim names the owner.
+func (h Holding) Known() bool { return h.Token != 0 }
+
+// String names the holder, its token and its tick.
+func (h Holding) String() string {
+	text := "an unknown holder"
+	if h.Known() {
+		text = fmt.Sprintf("%s with token %d", cmp.Or(h.Holder, "somebody"), h.Token)
+	}
+	if !h.Tick.IsZero() {
+		text += " for tick " + h.Tick.UTC().Format(time.RFC3339Nano)
+	}
+	return text
+}
+
+// Why an operator's release or deletion of a name was refused.
+var (
+	// ErrNotHeld: no one holds the lock.
+	ErrNotHeld = errors.New("nobody holds the lock")
+	// ErrSeveral: several runs of the job overlap, and no token selects one.
+	ErrSeveral = errors.New("several runs overlap")
+	// ErrReason: the reason has the wrong length.
+	ErrReason = errors.New("the reason does not fit")
+	// ErrUnknownName: there is nothing to forget.
+	ErrUnknownName = errors.New("the nodes store nothing of it")
+)
+
+// MinReason and MaxReason bound an operator's reason, in bytes; every node stores it.
+const (
+	MinReason = 2
+	MaxReason = 500
+)
+
+// CleanReason returns the operator's reason for releasing a lock as it is stored: on one
+// line. The error matches ErrReason.
+func CleanReason(name, reason string) (string, error) {
+	reason = strings.Join(strings.Fields(reason), " ")
+	if len(reason) < MinReason || len(reason) > MaxReason {
+		return "", fmt.Errorf("releasing %s: %w: it has %d bytes; say why in %d to %d", name, ErrReason, len(reason), MinReason, MaxReason)
+	}
+	return reason, nil
 }

@@ -315,8 +315,8 @@ func TestRuleSeesViolations(t *testing.T) {
 	for _, tc := range []struct{ file, imported string }{
 		{"locking/hold.go", "github.com/redis/go-redis/v9"},
 		{"locking/hold.go", module + "/jobs"},
-		{"locking/fence/gate.go", module + "/locking/fence/sqlfence"},
-		{"locking/fence/gate.go", "github.com/redis/go-redis/v9"},
+		{"locking/fence/fence.go", module + "/locking/fence/sqlfence"},
+		{"locking/fence/fence.go", "github.com/redis/go-redis/v9"},
 		{"locking/fence/sqlfence/guard.go", "github.com/jackc/pgx/v5"},
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence/httpfence"},
 		{"locking/hold.go", module + "/locking/redlock"},
