@@ -155,3 +155,118 @@ func (w memoryWatch) Look(ctx context.Context) error {
 	}
 	return err
 }
+
+// memoryLease is a lease of a Memory, guarded by the Memory's mutex.
+type memoryLease struct {
+	m      *Memory
+	of     *memoryName
+	req    locking.Request
+	owner  string
+	claim  locking.Claim
+	record *Record // nil without a tick
+
+	until time.Time
+	ended bool  // released or voided
+	gone  error // what Release returns after it has ended
+}
+
+func (l *memoryLease) Claim() locking.Claim { return l.claim }
+
+func (l *memoryLease) Deadline() time.Time {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	return l.until
+}
+
+// Extend never revives a lease that has expired.
+func (l *memoryLease) Extend(ctx context.Context) error {
+	return l.do(ctx, func(now time.Time) error {
+		s, a := protocol.Extend(l.of.state, node(now), try(l.req, l.owner, now))
+		if l.ended || locking.Expired(now, l.until) || a.Code != protocol.OK {
+			return locking.ErrLeaseLost
+		}
+		l.of.state, l.until = s, now.Add(l.req.TTL)
+		return nil
+	})
+}
+
+func (l *memoryLease) do(ctx context.Context, f func(now time.Time) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	return f(time.Now())
+}
+
+func (l *memoryLease) Release(ctx context.Context, note []byte) error {
+	return l.end(ctx, note, false)
+}
+
+// HandOver leaves the tick as if its holder had died.
+func (l *memoryLease) HandOver(ctx context.Context, note []byte) error {
+	return l.end(ctx, note, true)
+}
+
+func (l *memoryLease) end(ctx context.Context, note []byte, handover bool) error {
+	return l.do(ctx, func(now time.Time) error {
+		if l.ended {
+			return l.gone
+		}
+		s, a := protocol.Finish(l.of.state, node(now), try(l.req, l.owner, now), protocol.End{Handover: handover})
+		switch a.Code {
+		case protocol.Late:
+			l.gone = locking.ErrLeaseLost
+		case protocol.RanOut:
+			l.gone = locking.ErrExpired
+		}
+		if l.record != nil {
+			l.record.Finished, l.record.Late, l.record.FinishNote = true, a.Code == protocol.Late, slices.Clone(note)
+		}
+		l.of.state, l.ended = s, true
+		return l.gone
+	})
+}
+
+func (l *memoryLease) Void(ctx context.Context) error {
+	return l.do(ctx, func(now time.Time) error {
+		if l.ended {
+			return nil
+		}
+		l.of.state, _ = protocol.Void(l.of.state, node(now), try(l.req, l.owner, now), false)
+		l.ended, l.gone = true, locking.ErrLeaseLost
+		l.of.records = slices.DeleteFunc(l.of.records, func(have *Record) bool { return have == l.record })
+		return nil
+	})
+}
+
+// A Record is what a Memory keeps of one claim of a tick.
+type Record struct {
+	Claim     locking.Claim
+	StartNote []byte // the request's
+	// Finished reports whether the lease was released, with FinishNote.
+	Finished   bool
+	FinishNote []byte
+	// Late: others may have worked before the lease was released.
+	Late bool
+	// Held reports whether the lease was still held when Records was called.
+	Held bool
+
+	owner string
+}
+
+// Records returns the claims of a name's ticks, oldest first, without voided ones. It
+// returns the last Keep.
+func (m *Memory) Records(name string) []Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of, now := m.name(name), time.Now().UnixMilli()
+	all := make([]Record, len(of.records))
+	for i, r := range of.records {
+		stream := locking.Request{Stream: r.Claim.Stream}.InStream()
+		locks := []protocol.Lease{of.state.Lock, of.state.TickLocks[protocol.Place{Stream: stream, Tick: r.Claim.Tick.UnixMilli()}]}
+		all[i] = *r
+		all[i].Held = slices.ContainsFunc(locks, func(l protocol.Lease) bool { return l.Owner == r.owner && now <= l.Until })
+	}
+	return all
+}
