@@ -10,7 +10,7 @@ var access = promise{
 	text: "Nobody sees or does more than their role allows, and every act is recorded and carried out as asked.",
 	plants: []plant{
 		{"acts: one is shown that few nodes hold", in(redisacts, "TestConfirmed"), []edit{
-			{redisacts + "merge.go", "return n >= p.quorum", "return n >= 1"},
+			{redisacts + "open.go", "return n >= p.quorum", "return n >= 1"},
 		}},
 		{"acts: a closed one is opened again", in(redisacts, "TestActsConform"), []edit{
 			{redisacts + "reserve.lua", "kept.state ~= 'R' then", "kept.state == 'O' then"},

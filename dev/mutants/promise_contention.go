@@ -31,7 +31,7 @@ var competition = promise{
 			{engine + "internal/attempt/look.go", "return false, v\n", "return false, job.Verdict{Kind: job.Lost, Err: hint}\n"},
 		}},
 		{"lock: half a group is kept", in(locking, "TestAcquireAllOrNothing").saying("want [\"acquire a\" \"acquire b\" \"void b\" \"void a\"]"), []edit{
-			{locking + "group.go", "errors.Join(err, g.giveBack(ctx))", "err"},
+			{locking + "acquire.go", "errors.Join(err, g.giveBack(ctx))", "err"},
 		}},
 	},
 }

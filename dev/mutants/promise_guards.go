@@ -5,7 +5,7 @@ var guards = promise{
 	text: "A sink behind a guard accepts no write from a run once a newer run has written.",
 	plants: []plant{
 		{"guard: memory admits a smaller token", in(fence, "TestMemory"), []edit{
-			{fence + "guard.go", "seen > token {", "seen > token+1 {"},
+			{fence + "fence.go", "seen > token {", "seen > token+1 {"},
 		}},
 		{"guard: redisfence admits a smaller token", in(fence+"redisfence", "TestConformance"), []edit{
 			{fence + "redisfence/guard.lua", "if seen > token then", "if seen > token + 1 then"},

@@ -92,7 +92,7 @@ var oneStore = promise{
 			{"internal/store/storecopy/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},
 		}},
 		{"store copy: the largest token is forgotten", in("./internal/store/storecopy", "TestClaimsGoOn"), []edit{
-			{"internal/store/quorum/copy.go", "Fence: m.Fence, Tick: m.Tick}", "Tick: m.Tick}"},
+			{"internal/store/quorum/cluster.go", "Fence: m.Fence, Tick: m.Tick}", "Tick: m.Tick}"},
 		}},
 		{"store copy: ticks of forgotten jobs run again", in("./internal/store/storecopy", "TestClaimsGoOn"), []edit{
 			{"internal/store/single/copy.go", "records.Forgotten{Fence: m.Fence, Tick: m.Tick}", "records.Forgotten{Fence: m.Fence}"},

@@ -1,15 +1,24 @@
+// Package quorum is the store of a cluster on its Redis nodes. Replicas use it, and
+// commands that look at a cluster or act on it without a replica.
 package quorum
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/acts"
-	"github.com/quorate/quorate/internal/store/quorum/ledger"
+	redisacts "github.com/quorate/quorate/internal/store/quorum/acts"
+	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/internal/store/quorum/transfer"
+	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A Cluster is the nodes of a configuration and what is kept on them: for listings and
@@ -17,8 +26,8 @@ import (
 type Cluster struct {
 	Set *membership.Set
 	// Ledger is also the roster, and has the sets of jobs that replicas serve.
-	Ledger *ledger.Ledger
-	Acts   *acts.Acts
+	Ledger *redisledger.Ledger
+	Acts   *redisacts.Acts
 	// Unreadable has the records that could not be read.
 	Unreadable *unreadable.Log
 }
@@ -31,7 +40,7 @@ func Open(cfg membership.Config) (*Cluster, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	u := new(unreadable.Log)
-	c := &Cluster{Set: set, Ledger: ledger.New(set), Acts: acts.New(set), Unreadable: u}
+	c := &Cluster{Set: set, Ledger: redisledger.New(set), Acts: redisacts.New(set), Unreadable: u}
 	c.Ledger.Unreadable, c.Acts.Unreadable = u, u
 	return c, nil
 }
@@ -57,4 +66,77 @@ func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, r
 // ForgetLock implements listing.Locks.
 func (c *Cluster) ForgetLock(ctx context.Context, name string) error {
 	return redlock.Forget(ctx, c.Set, name)
+}
+
+// A side is one side of a copy.
+type side struct {
+	*Cluster
+	namespace string
+}
+
+// Side returns the cluster, which is kept in the namespace, as one side of a copy.
+func (c *Cluster) Side(namespace string) storecopy.Side {
+	return side{&Cluster{Set: c.Set, Ledger: redisledger.NewSealed(c.Set), Acts: redisacts.NewSealed(c.Set)}, namespace}
+}
+
+// Name implements [storecopy.Side].
+func (s side) Name() string {
+	return "namespace " + s.namespace + " on " + strings.Join(s.Set.Names(), ", ")
+}
+
+// Memory implements [storecopy.Side].
+func (s side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
+	marks, err := transfer.ReadMarks(ctx, s.Set)
+	if err != nil {
+		return m, err
+	}
+	m = storecopy.Memory{Fence: marks.Fence, Tick: marks.Tick}
+	if marks.Since > 0 {
+		m.Floor = marks.Since + s.Set.Grace().Milliseconds()
+	}
+	l, err := redlock.New(s.Set, redlock.Options{})
+	if err != nil {
+		return m, err
+	}
+	m.Claims, err = l.Latest(ctx)
+	err = errors.Join(err, l.Close())
+	for _, h := range m.Claims {
+		m.Fence = max(m.Fence, uint64(h.Token))
+	}
+	return m, err
+}
+
+// Begin implements [storecopy.Side].
+func (s side) Begin(ctx context.Context) (time.Time, error) {
+	now, err := transfer.Begin(ctx, s.Set)
+	if errors.Is(err, transfer.ErrServed) {
+		err = fmt.Errorf("%w: %w", storecopy.ErrNotEmpty, err)
+	}
+	return now, err
+}
+
+// PutEntries implements [storecopy.Side].
+func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
+	return transfer.Put(ctx, s.Set, redisledger.Copied(s.Set, job, list, trimmed))
+}
+
+// PutActs implements [storecopy.Side].
+func (s side) PutActs(ctx context.Context, list []acts.Act) error {
+	return s.Acts.Copy(ctx, list)
+}
+
+// End implements [storecopy.Side].
+func (s side) End(ctx context.Context, m storecopy.Memory) error {
+	var values []transfer.Value
+	streams := ""
+	for i, h := range m.Claims {
+		values, streams = append(values, transfer.Claim(s.Set, h)), streams+","+h.Stream
+		if i+1 == len(m.Claims) || m.Claims[i+1].Name != h.Name {
+			values, streams = append(values, transfer.Fence(s.Set, h.Name, m.Fence, streams[1:])), ""
+		}
+	}
+	if err := transfer.Put(ctx, s.Set, values); err != nil {
+		return err
+	}
+	return transfer.End(ctx, s.Set, transfer.Marks{Since: m.Since(s.Set.Grace()), Fence: m.Fence, Tick: m.Tick})
 }

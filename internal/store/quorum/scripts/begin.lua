@@ -1,5 +1,5 @@
 -- The start of every rule about a try: reads its stored state at once.
--- key(2..8)  lock, blocker, marker, fence, claim, tombstone, runs: see Keys in keys.go
+-- key(2..8)  lock, blocker, marker, fence, claim, tombstone, runs: see Keys in scripts.go
 -- arg(1..5)  v, stream, tick in ms ('' for a plain lock), ttl in ms, 1: runs may overlap
 local lock_key, blocker_key, marker_key, fence_key, claim_key, dead_key, runs_key = unpack(KEYS, keys_before + 2, keys_before + 8)
 local v, stream, ticktext, ttl, overlaps = unpack(ARGV, args_before + 1, args_before + 5)
