@@ -40,26 +40,18 @@
 // and VOID go to a node after its answers to all earlier requests. Requests that nodes
 // do not acknowledge in time are repeated in the background, see [Options].
 //
-// # What redsync does
+// # What redsync decides
 //
-// One [redsync.Mutex] carries one try, over a pool per node, with a single attempt and
-// fail-fast. The try's phase decides which rule each of its commands stands for:
+// One [redsync.Mutex] judges one try. It sends nothing: a round has asked all nodes before
+// redsync asks its pools, and each pool answers with its node's vote once the round is over.
 //
-//	LockContext    SetNX is COMMIT in one round, LOCK in two; Eval, if it fails: VOID
-//	ExtendContext  Eval is EXTEND, after COMMIT where the claim is lacking
-//	UnlockContext  Eval is FINISH, or VOID for a lease that was never used
+//	LockContext    whether a quorum accepted the first round, COMMIT or LOCK, within half a TTL
+//	ExtendContext  whether a quorum accepted EXTEND
+//	UnlockContext  whether a quorum accepted FINISH, or VOID of a lease that was never used
+//	Until          when the lease ends, unless our own end is earlier: that also uses the
+//	               wall clock, and is two milliseconds shorter
 //
-// redsync decides whether a quorum agreed in time. The deadline is the earlier of
-// redsync's and our own, which also uses the wall clock and is two milliseconds shorter.
-//
-// These things bypass redsync:
-//
-//   - The round sends the requests and keeps the answers. redsync cancels requests that
-//     it no longer needs, but a cancelled request may still take effect.
-//   - COMMIT after LOCK, and LOOK: redsync has no second round and no query.
-//   - Votes say more than yes or no. The round passes the reason and the fence to the
-//     refusal; redsync sees yes, no or an error.
-//   - redsync knows no answer that decides alone, and does not stop when failures rule
-//     out a quorum. So all pools answer once the round is decided: "no" for silent nodes.
-//   - VOID of a try whose COMMIT failed: redsync considers it locked.
+// Not redsync but this package decides: which rule is sent, how often and to which node, as
+// a cancelled request may still take effect; when a round is over; LOOK, COMMIT after LOCK,
+// and VOID after a failed COMMIT; why a node refused.
 package redlock

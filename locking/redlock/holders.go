@@ -11,18 +11,27 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
-// A holding is a [locking.Holding] with what only this package needs.
+// A holding is a [locking.Holding] with what only this package needs. Of one node it is a
+// claim, without Left and On; of all nodes an owner, with what they know of it together.
 type holding struct {
 	locking.Holding
-	owner  string // the try's value
-	free   int    // nodes without a lock, where an extension may set it again
-	silent int    // nodes that did not answer
+	owner string // the try's value
+	rerun bool   // the claim was finished, but its tick is not done
+
+	// Of one node: the value in the lock of the claim's tick, if that exists.
+	tickLock string
+	left     time.Duration
+
+	// Of all nodes:
+	free   int // nodes without a lock, where an extension may set it again
+	silent int // nodes that did not answer
 }
 
 // mayHold reports whether a quorum may hold the lock, or hold it again after an
@@ -125,17 +134,7 @@ func names(ctx context.Context, set *membership.Set, n *membership.Node) ([]stri
 type sighting struct {
 	lock   string // the owner's value, "" without a lock
 	left   time.Duration
-	claims []claimed
-}
-
-// claimed is a claim of a name, with its state.
-type claimed struct {
-	records.Claim
-	done, void bool
-	rerun      bool // it was finished, but its tick is not done
-	// lock is the value in the tick's own lock, if that exists.
-	lock string
-	left time.Duration
+	claims []holding
 }
 
 // readSightings reads the reply of holding.lua.
@@ -144,23 +143,32 @@ func readSightings(held map[string]sighting, names, reply []string) error {
 	for _, name := range names {
 		s := sighting{lock: p.owner(), left: p.left()}
 		for range min(p.uint(), uint64(len(p.args))) {
-			s.claims = append(s.claims, p.claim())
+			s.claims = append(s.claims, p.claim(name))
 		}
 		held[name] = s
 	}
 	return p.err
 }
 
-func (p *parser) claim() claimed {
+// claim reads a claim of the name, with its state.
+func (p *parser) claim(name string) holding {
 	state := p.text()
 	c, err := records.Unpack(p.text())
 	if err != nil && p.err == nil {
 		p.err = err
 	}
-	return claimed{
-		Claim: c, done: state != "-" && state != "V", void: state == "V", rerun: state == strings.ToLower(state),
-		lock: p.owner(), left: p.left(),
+	h := holding{owner: c.Owner, rerun: state == strings.ToLower(state), tickLock: p.owner(), left: p.left()}
+	h.Holding = locking.Holding{
+		Name: name, Stream: c.Stream, Beside: c.Overlaps, Holder: c.Holder, Token: locking.Token(c.Token), Attempt: c.Attempt, Mode: c.Mode,
+		Done: state != "-" && state != "V", Void: state == "V",
 	}
+	if c.Tick != 0 {
+		h.Tick = time.UnixMilli(c.Tick).UTC()
+	}
+	if h.Known() {
+		h.Since = time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC()
+	}
+	return h
 }
 
 // owner reads a lock's value without the mark of LOCK.
@@ -181,13 +189,13 @@ func (p *parser) left() time.Duration {
 
 // A picture is what the nodes that answered store of one name.
 type picture struct {
-	claims map[string]claimed         // by owner
+	claims map[string]holding         // by owner
 	locks  map[string][]time.Duration // by owner: the time left on each node that holds it
 	free   int                        // nodes without a lock
 }
 
 func newPicture() *picture {
-	return &picture{claims: map[string]claimed{}, locks: map[string][]time.Duration{}}
+	return &picture{claims: map[string]holding{}, locks: map[string][]time.Duration{}}
 }
 
 // merge combines the sightings of all nodes into one list. A nil map is a node that did
@@ -219,33 +227,33 @@ func (p *picture) add(s sighting) {
 		p.free++
 	}
 	for _, c := range s.claims {
-		if c.lock != "" {
-			p.locks[c.lock] = append(p.locks[c.lock], c.left)
+		if c.tickLock != "" {
+			p.locks[c.tickLock] = append(p.locks[c.tickLock], c.left)
 		}
-		if of := p.claims[c.Owner]; of.Owner != "" { // one node is enough to know that it ended
-			c.done, c.void = c.done || of.done, c.void || of.void
+		if of, known := p.claims[c.owner]; known { // one node is enough to know that it ended
+			c.Done, c.Void = c.Done || of.Done, c.Void || of.Void
 		}
-		p.claims[c.Owner] = c
+		p.claims[c.owner] = c
 	}
 }
 
 // holdings lists the owners with a lock on some node, those on most nodes first, and
 // the owner of the latest claim if that is open.
 func (p *picture) holdings(name string, of, answered int) []holding {
-	var latest claimed
+	var latest holding
 	for _, c := range p.claims {
 		if c.Token > latest.Token {
 			latest = c
 		}
 	}
 	owners := slices.Collect(maps.Keys(p.locks))
-	if _, locked := p.locks[latest.Owner]; !locked && latest.Owner != "" && !latest.done && !latest.void {
-		owners = append(owners, latest.Owner)
+	if _, locked := p.locks[latest.owner]; !locked && latest.owner != "" && !latest.Done && !latest.Void {
+		owners = append(owners, latest.owner)
 	}
 	var list []holding
 	for _, owner := range owners {
-		c, lefts := p.claims[owner], p.locks[owner]
-		h := holding{owner: owner, silent: of - answered, Holding: c.holding(name)}
+		h, lefts := p.claims[owner], p.locks[owner] // a lock may have no claim
+		h.Name, h.owner, h.silent = name, owner, of-answered
 		h.Left, h.On = agreedLeft(lefts, of/2+1), locking.Votes{For: len(lefts), Of: of}
 		if h.Known() {
 			h.free = p.free
@@ -256,21 +264,6 @@ func (p *picture) holdings(name string, of, answered int) []holding {
 		return cmp.Or(cmp.Compare(b.On.For, a.On.For), cmp.Compare(b.Token, a.Token), cmp.Compare(a.owner, b.owner))
 	})
 	return list
-}
-
-// holding returns the claim without its locks.
-func (c claimed) holding(name string) locking.Holding {
-	h := locking.Holding{
-		Stream: c.Stream, Beside: c.Overlaps, Name: name, Holder: c.Holder, Token: locking.Token(c.Token), Attempt: c.Attempt, Mode: c.Mode,
-		Done: c.done, Void: c.void,
-	}
-	if c.Tick != 0 {
-		h.Tick = time.UnixMilli(c.Tick).UTC()
-	}
-	if h.Known() {
-		h.Since = time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC()
-	}
-	return h
 }
 
 // agreedLeft is how long q nodes will still hold the lock.
@@ -294,8 +287,8 @@ func (l *Locker) Latest(ctx context.Context) ([]locking.Holding, error) {
 	for _, node := range found {
 		for name, s := range node {
 			for _, c := range s.claims {
-				h, of := c.holding(name), [2]string{name, c.Stream}
-				h.Done = c.done && !c.rerun
+				h, of := c.Holding, [2]string{name, c.Stream}
+				h.Done = c.Done && !c.rerun
 				if have, ok := latest[of]; !ok || compareClaims(h, have) > 0 {
 					latest[of] = h
 				}
@@ -416,19 +409,14 @@ func Forget(ctx context.Context, set *membership.Set, name string) error {
 	if _, err := set.Answers("forgetting "+name, replies); err != nil {
 		return err
 	}
-	return forgotten(name, set.Quorum(), replies)
-}
-
-// forgotten evaluates the answers of at least a quorum.
-func forgotten(name string, quorum int, replies []membership.Reply) error {
-	n := map[string]int{}
+	answers := map[protocol.Code]int{}
 	for _, r := range replies {
-		n[r.Code]++
+		answers[protocol.Code(r.Code)]++
 	}
 	switch {
-	case n[codeBusy] > 0 && n[codeOK]+n["NONE"] < quorum:
+	case answers[protocol.Busy] > 0 && answers[protocol.OK]+answers[protocol.None] < set.Quorum():
 		return fmt.Errorf("%s: %w: it is in use again", name, locking.ErrTaken)
-	case n[codeOK] == 0:
+	case answers[protocol.OK] == 0:
 		return fmt.Errorf("%s: %w", name, locking.ErrUnknownName)
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -17,18 +16,18 @@ import (
 // TestPicture: the holdings of five nodes as one list.
 func TestPicture(t *testing.T) {
 	t.Parallel()
-	claim := func(owner string, token uint64) claimed {
-		return claimed{Claim: records.Claim{Owner: owner, Holder: "holder-" + owner, Token: token, Attempt: 1}}
+	claim := func(owner string, token locking.Token) holding {
+		return holding{owner: owner, Holding: locking.Holding{Holder: "holder-" + owner, Token: token, Attempt: 1}}
 	}
 	done, void := claim("a", 5), claim("a", 5)
-	done.done, void.void = true, true
-	lock := func(v string, seconds int, claims ...claimed) sighting {
+	done.Done, void.Void = true, true
+	lock := func(v string, seconds int, claims ...holding) sighting {
 		return sighting{lock: v, left: time.Duration(seconds) * time.Second, claims: claims}
 	}
-	only := func(c claimed) sighting { return sighting{claims: []claimed{c}} }
-	beside := func(owner string, token uint64, lock string) claimed {
+	only := func(c holding) sighting { return sighting{claims: []holding{c}} }
+	beside := func(owner string, token locking.Token, lock string) holding {
 		c := claim(owner, token)
-		c.Overlaps, c.lock, c.left = true, lock, time.Second
+		c.Beside, c.tickLock, c.left = true, lock, time.Second
 		return c
 	}
 	none := sighting{}
@@ -51,7 +50,7 @@ func TestPicture(t *testing.T) {
 		{"one node knows that it was given back", []sighting{only(claim("a", 5)), only(void), only(claim("a", 5))}, ""},
 		{"superseded where somebody was heard of", []sighting{only(claim("a", 5)), only(claim("a", 5)), only(claim("b", 6))}, "b:6 0/5 0s"},
 		{"two work beside each other", []sighting{
-			{claims: []claimed{beside("a", 5, "a"), beside("b", 6, "b")}}, only(beside("a", 5, "a")), only(beside("a", 5, "a")),
+			{claims: []holding{beside("a", 5, "a"), beside("b", 6, "b")}}, only(beside("a", 5, "a")), only(beside("a", 5, "a")),
 		}, "a:5 3/5 1s, b:6 1/5 0s"},
 		{"somebody locks the next tick", []sighting{
 			lock("b", 5, done), lock("b", 5, done), lock("b", 5, claim("a", 5)),
@@ -81,10 +80,10 @@ func TestPicture(t *testing.T) {
 // of the claim it holds, so it counts.
 func TestMayHold(t *testing.T) {
 	t.Parallel()
-	claim := claimed{Claim: records.Claim{Owner: "a", Holder: "h", Token: 5}}
+	claim := holding{owner: "a", Holding: locking.Holding{Holder: "h", Token: 5}}
 	done := claim
-	done.done = true
-	with := func(lock string, c claimed) sighting { return sighting{lock: lock, claims: []claimed{c}} }
+	done.Done = true
+	with := func(lock string, c holding) sighting { return sighting{lock: lock, claims: []holding{c}} }
 	lock, other, open := with("a", claim), with("b", claim), with("", claim)
 	for _, tt := range []struct {
 		name string

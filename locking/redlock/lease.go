@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -38,7 +39,7 @@ func newLease(t *try, votes []vote, deadline time.Time) *lease {
 	s := &lease{t: t, turn: make(chan struct{}, 1), claim: locking.Claim{
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
 		Token: locking.Token(t.claim.Token), Attempt: t.claim.Attempt,
-		Votes:   locking.Votes{For: count(votes, codeOK), Of: len(votes)},
+		Votes:   locking.Votes{For: count(votes, protocol.OK), Of: len(votes)},
 		Poll:    t.l.poll(votes, t.rounds),
 		Granted: time.Now(),
 	}}
@@ -88,12 +89,12 @@ func (s *lease) Extend(ctx context.Context) error {
 	votes := r.end()
 	polled := t.l.poll(votes, 1)
 	s.polled.Store(&polled)
-	switch granted := count(votes, codeOK); {
+	switch granted := count(votes, protocol.OK); {
 	case ok && !s.isOver():
 		deadline := earlier(r.begun.Add(t.validity()), t.mutex.Until())
 		s.deadline.Store(&deadline)
 		return nil
-	case count(votes, codeLost, codeDead) >= t.blocking():
+	case count(votes, protocol.Lost, protocol.Dead) >= t.blocking():
 		return s.failed("extending", lost(votes), votes)
 	case s.isOver():
 		return s.failed("extending", errOver, votes)
@@ -141,10 +142,10 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		case ok && !s.isOver():
 			s.markEnded(nil, query)
 			return nil
-		case count(votes, codeOK, codeRanOut) >= t.l.set.Quorum():
+		case count(votes, protocol.OK, protocol.RanOut) >= t.l.set.Quorum():
 			s.markEnded(locking.ErrExpired, query)
 			return s.failed("releasing", s.result, votes)
-		case count(votes, codeLate) >= t.blocking():
+		case count(votes, protocol.Late) >= t.blocking():
 			s.markEnded(locking.ErrLeaseLost, query)
 			return s.failed("releasing", s.result, votes)
 		case s.isOver():
@@ -209,5 +210,5 @@ func (s *lease) failed(doing string, reason error, votes []vote) error {
 		return fmt.Errorf("%s %s with token %d: %w%s", doing, s.claim.Name, s.claim.Token, reason, &b)
 	}
 	return fmt.Errorf("%s %s with token %d: %w (%d of %d nodes agreed%s)",
-		doing, s.claim.Name, s.claim.Token, reason, count(votes, codeOK), len(votes), &b)
+		doing, s.claim.Name, s.claim.Token, reason, count(votes, protocol.OK), len(votes), &b)
 }

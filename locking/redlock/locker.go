@@ -10,12 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
-	"github.com/redis/go-redis/v9"
 )
 
 // A Config says which nodes grant locks. Either Nodes or Clients is required.
@@ -170,6 +172,9 @@ func (l *Locker) Close() error {
 // afterwards need it.
 func (l *Locker) Settle() { l.active.wait() }
 
+// maxTries bounds the immediate retries of a TryAcquire, each with larger numbers.
+const maxTries = 4
+
 // TryAcquire implements locking.Locker. It takes at most a few node timeouts, and sends
 // nothing if too few nodes are up. A try refused because of its numbers is repeated at
 // once. When ctx ends, it finishes the round in flight and begins no other. For a
@@ -196,7 +201,9 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	}
 }
 
-// able reports whether a try can succeed; if not, it returns the votes that say why.
+// able reports whether a try can succeed; if not, it returns the votes that say why. A
+// waiting caller first sends LOOK to all nodes, and claims only if a quorum is free (C2):
+// so it does not disturb the holder.
 func (l *Locker) able(ctx context.Context, req locking.Request) ([]vote, bool) {
 	if ctx.Err() != nil {
 		return make([]vote, l.set.Len()), false
@@ -210,10 +217,11 @@ func (l *Locker) able(ctx context.Context, req locking.Request) ([]vote, bool) {
 		}
 		return votes, false
 	}
-	if req.Waiting {
-		return l.look(ctx, req)
+	if !req.Waiting {
+		return nil, true
 	}
-	return nil, true
+	t := newTry(l, req, "")
+	return t.round(ctx, claiming, t.query(scripts.Look, nil, modeArg(req.Mode))).start().result()
 }
 
 // Defaults of Options.
@@ -305,13 +313,6 @@ func (l *Locker) check(req locking.Request) error {
 	return nil
 }
 
-// look sends LOOK to all nodes, and reports whether a quorum is free (C2). Waiting
-// callers claim only then, so they do not disturb the holder.
-func (l *Locker) look(ctx context.Context, req locking.Request) ([]vote, bool) {
-	t := newTry(l, req, "")
-	return t.round(ctx, claiming, t.query(scripts.Look, nil, modeArg(req.Mode))).start().result()
-}
-
 // A watch holds what one replica has seen of a tick, node by node.
 type watch struct {
 	t    *try // for its arguments; it claims nothing
@@ -339,11 +340,11 @@ func (w *watch) Look(ctx context.Context) error {
 		return nil
 	}
 	switch v := w.ask(ctx); {
-	case v.code == codeDone:
+	case v.code == protocol.Done:
 		return w.refusal(locking.ErrDone, v)
-	case v.code == codeClaimed && agreed(w.seen, codeClaimed, w.t.l.set.Quorum()):
+	case v.code == protocol.Claimed && agreed(w.seen, protocol.Claimed, w.t.l.set.Quorum()):
 		return w.refusal(locking.ErrClaimed, v)
-	case v.code == codeClaimed, v.code == codeBusy:
+	case v.code == protocol.Claimed, v.code == protocol.Busy:
 		return w.refusal(locking.ErrTaken, v)
 	case v.silent():
 		return w.refusal(locking.ErrSilent, v)
@@ -370,7 +371,7 @@ func (w *watch) ask(ctx context.Context) (v vote) {
 func (v vote) cannotVote() bool {
 	var refused *membership.RefusedError
 	return errors.Is(v.err, client.ErrDown) || errors.Is(v.err, membership.ErrBlank) || errors.As(v.err, &refused) ||
-		v.code == codeAbstain || v.code == codeFuture
+		v.code == protocol.Abstain || v.code == protocol.Future
 }
 
 // silent reports whether the node did not answer in time, or was not asked because

@@ -4,61 +4,13 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/go-redsync/redsync/v4"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
-	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
-
-// streamPlain is the stream of plain locks, which have no ticks.
-const streamPlain = "lock"
-
-// A try is one random value, with at most one token and one attempt number. It either
-// wins a claim, keeps it and ends it, or is voided; it is never used again. Only one
-// goroutine at a time starts its rounds, one after the other. Answers that arrive after
-// a round are still recorded.
-type try struct {
-	requests
-	req    locking.Request
-	common []any     // the first arguments of every rule
-	begun  time.Time // before the first request
-
-	// mutex locks by the round first, and evaluates the round eval. Without eval it has
-	// not got the lock, and evaluates VOID.
-	mutex   *redsync.Mutex
-	first   *round
-	eval    atomic.Pointer[round]
-	voiding sync.Once
-	rounds  uint8 // of requests to claim
-
-	// claim is what COMMIT asks for, and packed its stored form; empty before.
-	claim  records.Claim
-	packed string
-	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
-	// largest token that a quorum's clocks allow.
-	leftOut            [locking.MostNodes]bool
-	maxAcceptableToken uint64
-}
-
-// requests are the calls of a try, and what they have left at the nodes.
-type requests struct {
-	l     *Locker
-	nodes []*membership.Node
-	keys  client.Keys
-
-	mu       sync.Mutex
-	states   []nodeState
-	inFlight int // requests in flight
-	// cleanup is what the cleaner repeats at nodes with leftovers, once no request is
-	// in flight; nil until the try has ended.
-	cleanup  *query
-	cleaning bool
-}
 
 // A nodeState is what is known of a try at one node.
 type nodeState struct {
@@ -96,57 +48,24 @@ type voteHandler interface {
 	add(node int, v vote)
 }
 
-func newTry(l *Locker, req locking.Request, v string) *try {
-	var tick any = ""
-	if !req.Tick.IsZero() {
-		tick = req.Tick.UnixMilli()
-	}
-	return &try{
-		requests: requests{
-			l: l, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()),
-			keys: client.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
-		},
-		req: req, begun: time.Now(),
-		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
-		claim:  records.Claim{Owner: v},
-	}
-}
-
-// streamOf returns the stream that stores the request's claim.
-func streamOf(req locking.Request) string {
-	if req.Tick.IsZero() {
-		return streamPlain
-	}
-	return req.InStream()
-}
-
-func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }
-
-func flagArg(set bool) string {
-	if set {
-		return "1"
-	}
-	return "0"
-}
-
 // send sends a query to a node and does not wait. No context cancels it, since it might
 // still take effect; it ends with the node's timeout. H may be nil.
-func (r *requests) send(ctx context.Context, fan *client.Fan, node int, q *query, h voteHandler) {
-	r.l.active.add(1)
+func (t *try) send(ctx context.Context, fan *client.Fan, node int, q *query, h voteHandler) {
+	t.l.active.add(1)
 	args := q.args
-	r.mu.Lock()
-	r.states[node].inFlight++
-	r.inFlight++
-	if q.lateArgs != nil && r.states[node].silent {
+	t.mu.Lock()
+	t.states[node].inFlight++
+	t.inFlight++
+	if q.lateArgs != nil && t.states[node].silent {
 		args = q.lateArgs
 	}
-	r.mu.Unlock()
-	r.nodes[node].Start(ctx, fan, q.script, r.keys, args, func(reply membership.Reply) {
-		defer r.l.active.add(-1)
+	t.mu.Unlock()
+	t.nodes[node].Start(ctx, fan, q.script, t.keys, args, func(reply membership.Reply) {
+		defer t.l.active.add(-1)
 		v := parse(reply)
-		r.record(node, q, v)
+		t.record(node, q, v)
 		more := h != nil && h.retries(node, v)
-		r.done(node)
+		t.done(node)
 		if h != nil && !more {
 			h.add(node, v)
 		}
@@ -154,10 +73,10 @@ func (r *requests) send(ctx context.Context, fan *client.Fan, node int, q *query
 }
 
 // record applies a vote to the node's state.
-func (r *requests) record(node int, q *query, v vote) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch p := &r.states[node]; {
+func (t *try) record(node int, q *query, v vote) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch p := &t.states[node]; {
 	case v.uncertain():
 		p.silent, p.left = true, true
 	case v.partial():
@@ -168,71 +87,65 @@ func (r *requests) record(node int, q *query, v vote) {
 }
 
 // done starts what waited for a request.
-func (r *requests) done(node int) {
-	r.mu.Lock()
-	p := &r.states[node]
+func (t *try) done(node int) {
+	t.mu.Lock()
+	p := &t.states[node]
 	p.inFlight--
-	r.inFlight--
+	t.inFlight--
 	var next []func()
 	if p.inFlight == 0 {
 		next, p.next = p.next, nil
 	}
-	r.mu.Unlock()
+	t.mu.Unlock()
 	for _, f := range next {
 		f()
 	}
-	r.startCleanup()
+	t.startCleanup()
 }
 
 // after calls f when all requests to the node have been answered or have timed out.
-func (r *requests) after(node int, f func()) {
-	r.mu.Lock()
-	p := &r.states[node]
+func (t *try) after(node int, f func()) {
+	t.mu.Lock()
+	p := &t.states[node]
 	if p.inFlight > 0 {
 		p.next = append(p.next, f)
-		r.mu.Unlock()
+		t.mu.Unlock()
 		return
 	}
-	r.mu.Unlock()
+	t.mu.Unlock()
 	f()
 }
 
 // stateAt returns the state of the try at a node.
-func (r *requests) stateAt(node int) nodeState {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.states[node]
+func (t *try) stateAt(node int) nodeState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.states[node]
 }
 
 // retire leaves it to the cleaner to repeat the query at nodes with leftovers.
-func (r *requests) retire(rest query) {
-	r.mu.Lock()
-	r.cleanup = &rest
-	r.mu.Unlock()
-	r.startCleanup()
+func (t *try) retire(rest query) {
+	t.mu.Lock()
+	t.cleanup = &rest
+	t.mu.Unlock()
+	t.startCleanup()
 }
 
 // startCleanup starts the cleaner if it is due.
-func (r *requests) startCleanup() {
-	r.mu.Lock()
-	due := r.cleanup != nil && r.inFlight == 0 && !r.cleaning && r.anyLeft()
-	r.cleaning = r.cleaning || due
-	r.mu.Unlock()
+func (t *try) startCleanup() {
+	t.mu.Lock()
+	due := t.cleanup != nil && t.inFlight == 0 && !t.cleaning && t.anyLeft()
+	t.cleaning = t.cleaning || due
+	t.mu.Unlock()
 	if due {
-		r.l.cleaner.Repeat(r.cleanOnce)
+		t.l.cleaner.Repeat(t.cleanOnce)
 	}
 }
 
 // anyLeft needs the mutex.
-func (r *requests) anyLeft() bool {
-	return slices.ContainsFunc(r.states, func(p nodeState) bool { return p.left })
+func (t *try) anyLeft() bool {
+	return slices.ContainsFunc(t.states, func(p nodeState) bool { return p.left })
 }
-
-// validity is the length of a lease, counted from the try's first request.
-func (t *try) validity() time.Duration { return t.req.TTL - t.l.cfg.drift(t.req.TTL) }
-
-// blocking is how many nodes suffice to prevent a quorum.
-func (t *try) blocking() int { return t.l.set.Len() - t.l.set.Quorum() + 1 }
 
 // A round sends the same query to every node, at once. It is over as soon as its votes
 // decide. The try records later answers, but they do not change the votes.
@@ -308,13 +221,16 @@ func (r *round) join(node int) {
 	r.t.send(r.ctx, r.t.l.set.NewFan(), node, &commit, joining{r})
 }
 
-// joining extends the lease at a node once it has answered the COMMIT.
-type joining struct{ *round }
+// joining extends the lease at a node once it has answered the COMMIT, whose vote does not
+// count.
+type joining struct{ r *round }
 
 func (j joining) retries(node int, _ vote) bool {
-	j.send(node)
+	j.r.send(node)
 	return true
 }
+
+func (joining) add(int, vote) {}
 
 // void sends VOID only to nodes that may hold something of the try, after their answers
 // to earlier requests. It does not wait for a node that has not answered anything yet.
@@ -331,7 +247,7 @@ func (r *round) void(node int) {
 	case p.left:
 		r.t.after(node, func() { r.send(node) })
 	default:
-		r.add(node, vote{node: r.t.nodes[node].Name(), code: codeOK})
+		r.add(node, vote{node: r.t.nodes[node].Name(), code: protocol.OK})
 	}
 }
 
@@ -370,11 +286,11 @@ func (r *round) add(node int, v vote) {
 // done is enough. An end that comes too late still counts.
 func (r *round) decided() bool {
 	quorum := r.t.l.set.Quorum()
-	granted, closed := count(r.votes, codeOK), count(r.votes, codeOK, codeRanOut)
+	granted, closed := count(r.votes, protocol.OK), count(r.votes, protocol.OK, protocol.RanOut)
 	switch {
 	case r.kind == voiding:
 		return r.pending == 0
-	case granted >= quorum, count(r.votes, codeDone) > 0:
+	case granted >= quorum, count(r.votes, protocol.Done) > 0:
 		return true
 	case granted+r.pending >= quorum:
 		return false
@@ -406,7 +322,7 @@ func (r *round) end() []vote {
 // result waits until the round is over.
 func (r *round) result() (votes []vote, granted bool) {
 	<-r.over
-	return r.votes, count(r.votes, codeOK) >= r.t.l.set.Quorum()
+	return r.votes, count(r.votes, protocol.OK) >= r.t.l.set.Quorum()
 }
 
 // vote waits until the round is over, and returns the node's vote.
@@ -420,19 +336,19 @@ func (r *round) vote(ctx context.Context, node int) (vote, error) {
 }
 
 // cleanOnce sends the query once to nodes with leftovers, and reports whether any remain.
-func (r *requests) cleanOnce(ctx context.Context) bool {
-	fan := r.l.set.NewFan()
+func (t *try) cleanOnce(ctx context.Context) bool {
+	fan := t.l.set.NewFan()
 	var wg sync.WaitGroup
-	for i := range r.nodes {
-		if r.stateAt(i).left {
+	for i := range t.nodes {
+		if t.stateAt(i).left {
 			wg.Add(1)
-			r.send(ctx, fan, i, r.cleanup, waitVote{&wg})
+			t.send(ctx, fan, i, t.cleanup, waitVote{&wg})
 		}
 	}
 	wg.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.anyLeft()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.anyLeft()
 }
 
 // waitVote counts the vote in a WaitGroup.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
@@ -53,10 +54,10 @@ func TestPollOfAClaim(t *testing.T) {
 func TestAnswersOfVotes(t *testing.T) {
 	t.Parallel()
 	for want, votes := range map[locking.Answer][]vote{
-		locking.Granted:     {{code: codeOK}},
-		locking.Held:        {{code: codeBusy}, {code: codeClaimed}, {code: codeUnended}, {code: codeLost}},
-		locking.Abstained:   {{code: codeAbstain}},
-		locking.Refused:     {{code: codeStale}, {code: codeLater}, {code: codeDone}, {code: codeFuture}, {code: codeDead}, {err: &membership.RefusedError{}}},
+		locking.Granted:     {{code: protocol.OK}},
+		locking.Held:        {{code: protocol.Busy}, {code: protocol.Claimed}, {code: protocol.Unended}, {code: protocol.Lost}},
+		locking.Abstained:   {{code: protocol.Abstain}},
+		locking.Refused:     {{code: protocol.Stale}, {code: protocol.Later}, {code: protocol.Done}, {code: protocol.Future}, {code: protocol.Dead}, {err: &membership.RefusedError{}}},
 		locking.Unreachable: {{err: errors.New("timeout")}},
 		locking.NotAwaited:  {{}},
 	} {

@@ -5,62 +5,111 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis"
+
+	"github.com/quorate/quorate/internal/store/protocol"
+	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
-// maxTries bounds the immediate retries of a TryAcquire, each with larger numbers.
-const maxTries = 4
+// streamPlain is the stream of plain locks, which have no ticks.
+const streamPlain = "lock"
 
-// win wins the claim: by COMMIT alone with numbers from the clock, or by LOCK, which
-// returns the nodes' numbers, and COMMIT. After an error the try is void.
+// A try is one random value, with at most one token and one attempt number. It either
+// wins a claim, keeps it and ends it, or is voided; it is never used again. Only one
+// goroutine at a time starts its rounds, one after the other. Answers that arrive after
+// a round are still recorded.
+type try struct {
+	l      *Locker
+	req    locking.Request
+	nodes  []*membership.Node
+	keys   client.Keys // of every request
+	common []any       // the first arguments of every request
+	begun  time.Time   // before the first request
+
+	// claim is what COMMIT asks for, and packed its stored form. Before chooseNumbers it
+	// has no more than the owner.
+	claim  records.Claim
+	packed string
+	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
+	// largest token that a quorum's clocks allow.
+	leftOut            [locking.MostNodes]bool
+	maxAcceptableToken uint64
+
+	// mutex judges the round first, then the round eval. Without eval it has not got the
+	// lock, and begins VOID.
+	mutex   *redsync.Mutex
+	first   *round
+	eval    atomic.Pointer[round]
+	voiding sync.Once
+	rounds  uint8 // of requests to claim
+
+	mu       sync.Mutex  // guards the rest, and the votes of rounds
+	states   []nodeState // what requests have left, by node
+	inFlight int         // requests in flight
+	// cleanup is what the cleaner repeats at nodes with leftovers, once no request is
+	// in flight; nil until the try has ended.
+	cleanup  *query
+	cleaning bool
+}
+
+func newTry(l *Locker, req locking.Request, v string) *try {
+	var tick any = ""
+	if !req.Tick.IsZero() {
+		tick = req.Tick.UnixMilli()
+	}
+	return &try{
+		l: l, req: req, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()), begun: time.Now(),
+		keys:   client.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
+		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
+		claim:  records.Claim{Owner: v},
+	}
+}
+
+// win wins the claim. After an error the try is void.
 func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err error) {
-	var q query
+	// 1. All nodes are asked at once: for COMMIT with numbers from the clock by a direct
+	// try, else for LOCK, which returns the nodes' numbers.
+	q := t.lockQuery()
 	if t.req.Direct {
 		t.chooseNumbers(nil)
 		q = t.commitQuery(false)
-	} else {
-		q = t.lockQuery()
 	}
-	votes, granted := t.lock(ctx, q)
-	slow := false
-	if granted && !t.req.Direct {
-		granted, slow = ctx.Err() == nil, ctx.Err() != nil
-		if granted {
-			t.chooseNumbers(votes)
-			votes, granted = t.commit(ctx)
-		}
+	t.rounds, t.first = 1, t.round(ctx, claiming, q).start()
+
+	// 2. redsync decides whether a quorum accepted in time. If not, it voids the try.
+	t.mutex = t.newMutex()
+	granted := t.mutex.LockContext(t.first.ctx) == nil
+	votes = t.first.end()
+
+	// 3. After LOCK, COMMIT asks for a token and an attempt number above all that were named.
+	slow := granted && !t.req.Direct && ctx.Err() != nil
+	if granted && !t.req.Direct && !slow {
+		t.chooseNumbers(votes)
+		t.rounds = 2
+		votes, granted = t.round(ctx, claiming, t.commitQuery(false)).start().result()
 	}
-	if granted {
+
+	// 4. A quorum has issued the claim. Its lease counts from before the first request.
+	if granted && !slow {
 		deadline = earlier(t.begun.Add(t.validity()), t.mutex.Until())
 		if !locking.Expired(time.Now(), deadline) {
 			return votes, deadline, nil
 		}
 		slow = true
 	}
+
+	// 5. Otherwise no node may grant anything of the try later.
 	t.void(ctx)
 	return votes, time.Time{}, t.refusal(votes, slow)
-}
-
-// lock is the first round. redsync decides whether enough nodes accepted in time; if
-// not, it voids the try.
-func (t *try) lock(ctx context.Context, q query) ([]vote, bool) {
-	t.rounds++
-	t.first = t.round(ctx, claiming, q).start()
-	t.mutex = t.newMutex()
-	err := t.mutex.LockContext(t.first.ctx)
-	return t.first.end(), err == nil
-}
-
-func (t *try) commit(ctx context.Context) ([]vote, bool) {
-	t.rounds++
-	return t.round(ctx, claiming, t.commitQuery(false)).start().result()
 }
 
 // void gives the try up for good. It returns when the nodes that hold something of it
@@ -83,13 +132,13 @@ func (t *try) beginVoid(ctx context.Context) *round {
 // retryable reports whether another try in two rounds may win at once, after these votes
 // refused one. Larger numbers may win, or the lapsed lock of a holder may be taken.
 func (t *try) retryable(votes []vote) bool {
-	if count(votes, codeStale, codeUnended) == 0 {
+	if count(votes, protocol.Stale, protocol.Unended) == 0 {
 		return false
 	}
 	able := 0
 	for i, v := range votes {
 		switch {
-		case v.ok(), v.unheard(), v.code == codeUnended, v.code == codeStale && !t.leftOut[i]:
+		case v.ok(), v.unheard(), v.code == protocol.Unended, v.code == protocol.Stale && !t.leftOut[i]:
 			able++
 		}
 	}
@@ -149,6 +198,23 @@ func (t *try) finishQuery(note []byte, handover bool) query {
 	return t.query(scripts.Finish, updateFreed, t.l.cfg.Keep, t.packed, record, flagArg(handover), "0").last()
 }
 
+// streamOf returns the stream that stores the request's claim.
+func streamOf(req locking.Request) string {
+	if req.Tick.IsZero() {
+		return streamPlain
+	}
+	return req.InStream()
+}
+
+func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }
+
+func flagArg(set bool) string {
+	if set {
+		return "1"
+	}
+	return "0"
+}
+
 // What answers mean for the state of the try at a node.
 
 func updateLeft(p *nodeState, v vote) { p.left = p.left || v.ok() }
@@ -162,7 +228,13 @@ func updateFreed(p *nodeState, _ vote) { p.left = false }
 
 // A node that answers LOST may have lost its memory, so the next round sends it COMMIT
 // first.
-func updateExtended(p *nodeState, v vote) { p.claimed = v.code != codeLost }
+func updateExtended(p *nodeState, v vote) { p.claimed = v.code != protocol.Lost }
+
+// validity is the length of a lease, counted from the try's first request.
+func (t *try) validity() time.Duration { return t.req.TTL - t.l.cfg.drift(t.req.TTL) }
+
+// blocking is how many nodes suffice to prevent a quorum.
+func (t *try) blocking() int { return t.l.set.Len() - t.l.set.Quorum() + 1 }
 
 // earlier returns own, moved back if until is earlier by either clock.
 func earlier(own, until time.Time) time.Time {
@@ -182,7 +254,7 @@ func (t *try) maxAcceptable(votes []vote) (uint64, bool) {
 	var limits [locking.MostNodes]uint64
 	n, quorum := 0, t.l.set.Quorum()
 	for _, v := range votes {
-		if v.code == codeOK || v.code == codeStale {
+		if v.code == protocol.OK || v.code == protocol.Stale {
 			limits[n] = v.maxToken(t.l.set.Grace())
 			n++
 		}
@@ -214,7 +286,7 @@ func (t *try) tokenAbove(votes []vote) uint64 {
 }
 
 // isAhead reports whether the node refused because its fence was left out.
-func (t *try) isAhead(node int, v vote) bool { return t.leftOut[node] && v.code == codeStale }
+func (t *try) isAhead(node int, v vote) bool { return t.leftOut[node] && v.code == protocol.Stale }
 
 // missesAhead reports whether a quorum lacks only nodes that are ahead. Nodes that had
 // not answered when the round was over might have granted the claim.
@@ -245,11 +317,15 @@ func (t *try) aheadError(v vote) error {
 // use sends none of them.
 var errNotOffered = errors.New("redlock: the adapter offers redsync SetNX and Eval only")
 
+// errOther answers redsync commands about something else than the try's lock and round.
+var errOther = errors.New("redlock: redsync asked about another lock or request than the try's")
+
 // validityShare is the share of a TTL that redsync allows for the first round. Its default
 // of 5 % can be shorter than a node's timeout, which is up to a quarter.
 const validityShare = 0.5
 
-// newMutex returns the try's mutex, which locks only once.
+// newMutex returns the try's mutex, which locks only once. The package comment tells what
+// it decides.
 func (t *try) newMutex() *redsync.Mutex {
 	pools := make([]redis.Pool, len(t.nodes))
 	for i := range t.nodes {
@@ -265,7 +341,7 @@ func (t *try) newMutex() *redsync.Mutex {
 	)
 }
 
-// A pool lets redsync reach one node on behalf of one try.
+// A pool has redsync's connections to one node.
 type pool struct {
 	t    *try
 	node int
@@ -273,31 +349,42 @@ type pool struct {
 
 // Get implements redis.Pool.
 func (p pool) Get(ctx context.Context) (redis.Conn, error) {
-	return conn{pool: p, ctx: ctx}, nil
+	return conn{t: p.t, node: p.node, ctx: ctx}, nil
 }
 
-// A conn answers redsync's command with the node's vote in the round for that command.
-// It waits until the round is decided, since waking redsync for each answer only costs
-// processor time. The round sends its requests before redsync asks. It still records
-// answers after redsync has stopped waiting.
+// A conn answers redsync's command with the node's vote in the round that the command
+// stands for, once the round is over. It refuses commands with other arguments than the
+// round has sent.
 type conn struct {
-	pool
-	ctx context.Context
+	t    *try
+	node int
+	ctx  context.Context
 }
 
 // SetNX implements redis.Conn with the first round: COMMIT, or LOCK.
-func (c conn) SetNX(string, string, time.Duration) (bool, error) {
+func (c conn) SetNX(name, value string, ttl time.Duration) (bool, error) {
+	if name != c.t.req.Name || value != c.t.claim.Owner || ttl != c.t.req.TTL {
+		return false, errOther
+	}
 	v, err := c.t.first.vote(c.ctx, c.node)
 	return v.ok(), err
 }
 
-// Eval implements redis.Conn. redsync evaluates its own scripts, to free the lock and
-// to extend it; the try's phase decides which rule they stand for. If no phase is set,
-// redsync frees a lock that it did not get.
-func (c conn) Eval(*redis.Script, ...any) (any, error) {
+// Eval implements redis.Conn. redsync evaluates two scripts of its own: one with name,
+// value and TTL to extend the lock, and one with name and value to free it. The first
+// stands for EXTEND, the second for FINISH or VOID. redsync also frees a lock that it did
+// not get: that begins VOID.
+func (c conn) Eval(_ *redis.Script, args ...any) (any, error) {
 	r := c.t.eval.Load()
 	if r == nil {
 		r = c.t.beginVoid(c.ctx)
+	}
+	want := []any{c.t.req.Name, c.t.claim.Owner}
+	if r.kind == extending {
+		want = append(want, int(c.t.req.TTL.Milliseconds()))
+	}
+	if !slices.Equal(args, want) {
+		return nil, errOther
 	}
 	v, err := r.vote(c.ctx, c.node)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-redsync/redsync/v4"
+
 	"github.com/quorate/quorate/locking"
 )
 
@@ -198,7 +200,8 @@ func TestVoidWaitsForWhatWasAskedBefore(t *testing.T) {
 		a.first = a.round(t.Context(), claiming, a.lockQuery()).start()
 		a.chooseNumbers(nil)
 		a.mutex = a.newMutex()
-		if _, granted := a.commit(t.Context()); !granted {
+		redsync.WithValue("v").Apply(a.mutex) // as if it had locked
+		if _, granted := a.round(t.Context(), claiming, a.commitQuery(false)).start().result(); !granted {
 			t.Fatal("the claim was not granted")
 		}
 		if err := newLease(a, a.first.end(), time.Now().Add(c.cfg.TTL)).Void(t.Context()); err != nil {

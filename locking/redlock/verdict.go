@@ -9,33 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 )
 
-// The answers of a node to a rule. The Lua files say when a node gives which.
-const (
-	codeOK      = "OK"
-	codeBusy    = "BUSY"
-	codeClaimed = "CLAIMED"
-	codeDone    = "DONE"
-	codeLater   = "LATER"
-	codeAbstain = "ABSTAIN"
-	codeFuture  = "FUTURE"
-	codeStale   = "STALE"
-	codeLost    = "LOST"
-	codeLate    = "LATE"
-	codeRanOut  = "RANOUT"
-	codeDead    = "DEAD"
-	codeUnended = "UNENDED"
-)
-
 // A vote is one node's answer to one request of a try.
 type vote struct {
 	node string
-	code string // empty if err is set
-	err  error  // why there is no vote
+	code protocol.Code // empty if err is set
+	err  error         // why there is no vote
 	// unsent: the request never left this process, so it cannot have an effect.
 	unsent   bool
 	received time.Time
@@ -55,7 +39,7 @@ type vote struct {
 }
 
 // ok reports whether the node accepted.
-func (v vote) ok() bool { return v.code == codeOK }
+func (v vote) ok() bool { return v.code == protocol.OK }
 
 // unheard reports whether the node had not answered when the round was over.
 func (v vote) unheard() bool { return v.code == "" && v.err == nil }
@@ -89,30 +73,30 @@ func (v vote) until() time.Time {
 
 // parse reads a reply. An unreadable reply is no vote.
 func parse(r membership.Reply) vote {
-	v := vote{node: r.Node, code: r.Code, err: r.Err, unsent: r.Unsent(), received: r.Received, clock: r.NodeTime}
+	v := vote{node: r.Node, code: protocol.Code(r.Code), err: r.Err, unsent: r.Unsent(), received: r.Received, clock: r.NodeTime}
 	if v.err != nil {
 		v.code = ""
 		return v
 	}
 	p := parser{args: r.Args}
-	switch r.Code {
-	case codeOK, codeStale:
+	switch v.code {
+	case protocol.OK, protocol.Stale:
 		if len(r.Args) > 0 {
 			v.fence, v.attempt = p.uint(), int(p.uint())
 		}
-	case codeBusy, codeClaimed, codeDone, codeLater, codeUnended, codeLost, codeLate:
+	case protocol.Busy, protocol.Claimed, protocol.Done, protocol.Later, protocol.Unended, protocol.Lost, protocol.Late:
 		v.owner = p.text()
 		v.left = time.Duration(p.uint()) * time.Millisecond
 		v.holder = p.unescaped()
 		v.tick = p.instant()
 		v.token = locking.Token(p.uint())
-	case codeAbstain:
+	case protocol.Abstain:
 		v.floor = p.instant()
-	case codeDead:
+	case protocol.Dead:
 		if len(r.Args) > 0 {
 			v.reason = p.text()
 		}
-	case codeFuture, codeRanOut:
+	case protocol.Future, protocol.RanOut:
 	default:
 		p.err = fmt.Errorf("unknown answer %q", r.Code)
 	}
@@ -170,7 +154,7 @@ func (p *parser) instant() time.Time {
 }
 
 // count returns how many votes have one of the codes.
-func count(votes []vote, codes ...string) int {
+func count(votes []vote, codes ...protocol.Code) int {
 	n := 0
 	for i := range votes { // votes are large
 		if code := votes[i].code; code != "" && slices.Contains(codes, code) {
@@ -187,12 +171,12 @@ func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 		Reason: t.reason(votes, slow), Name: t.req.Name,
 	}
 	if !t.l.set.OneStore() {
-		e.Votes = locking.Votes{For: count(votes, codeOK), Of: len(t.nodes)}
+		e.Votes = locking.Votes{For: count(votes, protocol.OK), Of: len(t.nodes)}
 	}
 	switch {
 	case errors.Is(e.Reason, locking.ErrNoQuorum), errors.Is(e.Reason, locking.ErrRefused):
 	case errors.Is(e.Reason, locking.ErrDone):
-		nameHolder(e, withCode(votes, codeDone)) // a later claim's holder is irrelevant
+		nameHolder(e, withCode(votes, protocol.Done)) // a later claim's holder is irrelevant
 	case errors.Is(e.Reason, locking.ErrTaken): // the holder of a later tick does not hold this lock
 		nameHolder(e, slices.DeleteFunc(slices.Clone(votes), func(v vote) bool { return !v.blocks() }))
 	default:
@@ -214,8 +198,8 @@ func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 // quorum, then other holders.
 func (t *try) reason(votes []vote, slow bool) error {
 	quorum, blocking := t.l.set.Quorum(), t.blocking()
-	switch later, abstained := count(votes, codeLater), count(votes, codeAbstain); {
-	case count(votes, codeDone) > 0:
+	switch later, abstained := count(votes, protocol.Later), count(votes, protocol.Abstain); {
+	case count(votes, protocol.Done) > 0:
 		return locking.ErrDone
 	case later >= blocking:
 		return locking.ErrSuperseded
@@ -223,7 +207,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 		return t.l.set.Silence() // the nodes may grant a plain lock once they vouch again
 	case later+abstained >= blocking:
 		return locking.ErrUnvouched
-	case agreed(votes, codeClaimed, quorum):
+	case agreed(votes, protocol.Claimed, quorum):
 		return locking.ErrClaimed
 	}
 	switch failed, refused := failures(votes); {
@@ -231,17 +215,17 @@ func (t *try) reason(votes []vote, slow bool) error {
 		return locking.ErrRefused
 	case t.missesAhead(votes):
 		return locking.ErrNodeAhead
-	case count(votes, codeFuture) >= blocking:
+	case count(votes, protocol.Future) >= blocking:
 		return locking.ErrFuture
 	case failed >= blocking:
 		return t.l.set.Silence()
-	case slow || count(votes, codeOK) >= quorum:
+	case slow || count(votes, protocol.OK) >= quorum:
 		return locking.ErrTooSlow
 	case held(votes, quorum) && unclaimed(votes):
 		return locking.ErrUnclaimed
 	case held(votes, quorum):
 		return locking.ErrTaken
-	case count(votes, codeBusy, codeStale) > 0:
+	case count(votes, protocol.Busy, protocol.Stale) > 0:
 		return locking.ErrSplit
 	}
 	return t.l.set.Silence()
@@ -258,7 +242,7 @@ func (t *try) silence(votes []vote) error {
 
 // agreed reports whether a quorum of votes have this code and name the same owner and
 // token.
-func agreed(votes []vote, code string, quorum int) bool {
+func agreed(votes []vote, code protocol.Code, quorum int) bool {
 	for _, v := range votes {
 		n := 0
 		for _, w := range votes {
@@ -294,7 +278,7 @@ func held(votes []vote, quorum int) bool {
 			return true
 		}
 	}
-	return agreed(votes, codeBusy, quorum)
+	return agreed(votes, protocol.Busy, quorum)
 }
 
 // unclaimed reports whether no vote names a claim, or runs that may overlap: these have no
@@ -306,7 +290,7 @@ func unclaimed(votes []vote) bool {
 // blocks reports whether the vote names another's lock or claim.
 func (v vote) blocks() bool {
 	switch v.code {
-	case codeBusy, codeClaimed, codeUnended, codeLost:
+	case protocol.Busy, protocol.Claimed, protocol.Unended, protocol.Lost:
 		return true
 	}
 	return false
@@ -326,7 +310,7 @@ func nameHolder(e *locking.AcquireError, votes []vote) {
 }
 
 // withCode returns the votes with the code.
-func withCode(votes []vote, code string) []vote {
+func withCode(votes []vote, code protocol.Code) []vote {
 	return slices.DeleteFunc(slices.Clone(votes), func(v vote) bool { return v.code != code })
 }
 
@@ -344,30 +328,30 @@ func (v vote) objection() error {
 
 func (v vote) text() string {
 	switch v.code {
-	case codeBusy, codeLost:
+	case protocol.Busy, protocol.Lost:
 		return "the lock is held" + v.byWhom()
-	case codeUnended:
+	case protocol.Unended:
 		return "the lock has expired, but its claim has not ended" + v.byWhom()
-	case codeClaimed:
+	case protocol.Claimed:
 		return "the tick is claimed" + v.byWhom()
-	case codeDone:
+	case protocol.Done:
 		return "the tick was finished" + v.byWhom()
-	case codeLater:
+	case protocol.Later:
 		if v.tick.IsZero() {
 			return "a job was forgotten here, and ticks up to then stay closed"
 		}
 		return fmt.Sprintf("the later tick %s was claimed%s", v.tick.Format(time.RFC3339Nano), v.byWhom())
-	case codeLate:
+	case protocol.Late:
 		return "it holds another claim" + v.byWhom()
-	case codeAbstain:
+	case protocol.Abstain:
 		return "it may have lost its memory and votes only on ticks after " + v.floor.Format(time.RFC3339Nano)
-	case codeFuture:
+	case protocol.Future:
 		return "the tick or the token lies too far ahead of its clock"
-	case codeStale:
+	case protocol.Stale:
 		return fmt.Sprintf("it has accepted token %d, attempt %d", v.fence, v.attempt)
-	case codeRanOut:
+	case protocol.RanOut:
 		return "the lock had expired"
-	case codeDead:
+	case protocol.Dead:
 		if v.reason != "" {
 			return "released by an operator: " + v.reason
 		}
@@ -404,11 +388,11 @@ func (l *Locker) poll(votes []vote, rounds uint8) locking.Poll {
 // answer is the vote as a letter.
 func (v vote) answer() locking.Answer {
 	switch v.code {
-	case codeOK:
+	case protocol.OK:
 		return locking.Granted
-	case codeBusy, codeClaimed, codeUnended, codeLost:
+	case protocol.Busy, protocol.Claimed, protocol.Unended, protocol.Lost:
 		return locking.Held
-	case codeAbstain:
+	case protocol.Abstain:
 		return locking.Abstained
 	}
 	switch {

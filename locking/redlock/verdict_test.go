@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
@@ -47,24 +48,24 @@ func newTestLocker(t *testing.T, n int) *Locker {
 
 // Votes as the tables write them.
 var (
-	yes     = vote{code: codeOK}
+	yes     = vote{code: protocol.OK}
 	down    = vote{err: fmt.Errorf("%w: connection refused", client.ErrDown), unsent: true}
 	silent  = vote{err: errors.New("i/o timeout")}
 	foreign = vote{err: &membership.RefusedError{Reason: "it holds another list"}}
 	blank   = vote{err: membership.ErrBlank}
-	done    = vote{code: codeDone, owner: "w", holder: "b", tick: time.UnixMilli(1_000_000), token: 7}
-	later   = vote{code: codeLater, owner: "w", holder: "b", tick: time.UnixMilli(2_000_000), token: 9}
-	abstain = vote{code: codeAbstain, floor: time.UnixMilli(1_500_000)}
-	future  = vote{code: codeFuture}
-	stale   = vote{code: codeStale, fence: 12}
+	done    = vote{code: protocol.Done, owner: "w", holder: "b", tick: time.UnixMilli(1_000_000), token: 7}
+	later   = vote{code: protocol.Later, owner: "w", holder: "b", tick: time.UnixMilli(2_000_000), token: 9}
+	abstain = vote{code: protocol.Abstain, floor: time.UnixMilli(1_500_000)}
+	future  = vote{code: protocol.Future}
+	stale   = vote{code: protocol.Stale, fence: 12}
 	// Locks of competitors that got no further.
-	busyX = vote{code: codeBusy, owner: "x", left: time.Second}
-	busyY = vote{code: codeBusy, owner: "y", left: time.Second}
+	busyX = vote{code: protocol.Busy, owner: "x", left: time.Second}
+	busyY = vote{code: protocol.Busy, owner: "y", left: time.Second}
 	// A lock with its claim of another tick, and claims of the very tick.
-	runs     = vote{code: codeBusy, owner: "w", holder: "b", tick: time.UnixMilli(900_000), token: 5, left: time.Second}
-	claimedW = vote{code: codeClaimed, owner: "w", holder: "b", tick: time.UnixMilli(1_000_000), token: 7, left: time.Second}
-	claimedZ = vote{code: codeClaimed, owner: "z", holder: "c", tick: time.UnixMilli(1_000_000), token: 6}
-	unended  = vote{code: codeUnended, owner: "w", holder: "b", tick: time.UnixMilli(900_000), token: 5}
+	runs     = vote{code: protocol.Busy, owner: "w", holder: "b", tick: time.UnixMilli(900_000), token: 5, left: time.Second}
+	claimedW = vote{code: protocol.Claimed, owner: "w", holder: "b", tick: time.UnixMilli(1_000_000), token: 7, left: time.Second}
+	claimedZ = vote{code: protocol.Claimed, owner: "z", holder: "c", tick: time.UnixMilli(1_000_000), token: 6}
+	unended  = vote{code: protocol.Unended, owner: "w", holder: "b", tick: time.UnixMilli(900_000), token: 5}
 )
 
 func TestReason(t *testing.T) {
@@ -118,7 +119,7 @@ func TestReason(t *testing.T) {
 // A lock whose claim is known, or the marker of runs that may overlap, is that of a run.
 func TestClaimedLock(t *testing.T) {
 	t.Parallel()
-	marker := vote{code: codeBusy, left: time.Second}
+	marker := vote{code: protocol.Busy, left: time.Second}
 	for name, votes := range map[string][]vote{
 		"one node knows the claim": {busyX, busyX, busyX, runs, yes},
 		"runs that may overlap":    {marker, marker, marker, yes, yes},
