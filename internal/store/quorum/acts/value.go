@@ -2,7 +2,7 @@ package acts
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -126,32 +126,17 @@ func (a *Acts) Copy(ctx context.Context, list []acts.Act) error {
 	return transfer.Put(ctx, a.set, logged)
 }
 
-//go:embed common.lua
-var commonLua string
+//go:embed *.lua
+var files embed.FS
 
-//go:embed sweep.lua
-var sweepLua string
-
-//go:embed reserve.lua
-var reserveLua string
-
-//go:embed take.lua
-var takeLua string
-
-//go:embed learn.lua
-var learnLua string
-
-//go:embed look.lua
-var lookLua string
-
-//go:embed find.lua
-var findLua string
-
-//go:embed audit.lua
-var auditLua string
-
-//go:embed refuse.lua
-var refuseLua string
+// lua returns the text of the files with these names.
+func lua(names ...string) (text string) {
+	for _, name := range names {
+		b, _ := files.ReadFile(name + ".lua") // a test runs each script
+		text += string(b)
+	}
+	return text
+}
 
 // scripts are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
@@ -162,14 +147,11 @@ type scripts struct {
 }
 
 func newScripts() scripts {
-	script := func(name, src string) *membership.Script { return membership.NewScript(name, commonLua+src) }
+	script := func(name string, before ...string) *membership.Script {
+		return membership.NewScript(name, lua("common")+lua(before...)+lua(name))
+	}
 	return scripts{
-		reserve: script("reserve", sweepLua+reserveLua),
-		take:    script("take", takeLua),
-		learn:   script("learn", learnLua),
-		refuse:  script("refuse", refuseLua),
-		look:    script("look", lookLua).AcceptSealed(),
-		find:    script("find", findLua).AcceptSealed(),
-		audit:   script("audit", auditLua).AcceptSealed(),
+		reserve: script("reserve", "sweep"), take: script("take"), learn: script("learn"), refuse: script("refuse"),
+		look: script("look").AcceptSealed(), find: script("find").AcceptSealed(), audit: script("audit").AcceptSealed(),
 	}
 }

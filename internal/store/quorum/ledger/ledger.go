@@ -37,7 +37,7 @@ package ledger
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -89,7 +89,7 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 	doing := "recording a tick of " + e.Job
 	replies := l.set.Call(ctx, l.lua.record, []string{l.set.JobKey(e.Job, "notes")},
 		r.Tick.UnixMilli(), string(r.Kind)+r.Stream+"|", r.Encode(), l.keep)
-	good, err := answers(l.set, doing, replies)
+	good, err := l.set.Answers(doing, replies)
 	if err != nil {
 		return false, err
 	}
@@ -126,7 +126,7 @@ func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs .
 		args = append(args, logName(log.Tick, log.Token), ledger.EncodeLog(log))
 	}
 	keys := []string{l.set.JobKey(job, "runs"), l.set.JobKey(job, "notes"), l.set.JobKey(job, "logs")}
-	_, err := answers(l.set, "storing a log of "+job, l.set.Call(ctx, l.lua.store, keys, args...))
+	_, err := l.set.Answers("storing a log of "+job, l.set.Call(ctx, l.lua.store, keys, args...))
 	return err
 }
 
@@ -161,7 +161,7 @@ func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token lock
 		return ledger.Log{}, unread
 	}
 	if !found {
-		if _, err := answers(l.set, doing, replies); err != nil {
+		if _, err := l.set.Answers(doing, replies); err != nil {
 			return ledger.Log{}, err
 		}
 		return ledger.Log{}, ledger.ErrNoLog
@@ -210,35 +210,14 @@ func Copied(set *membership.Set, job string, list []ledger.Entry, trimmed time.T
 	return values
 }
 
-//go:embed record.lua
-var recordLua string
+//go:embed *.lua
+var files embed.FS
 
-//go:embed read.lua
-var readLua string
-
-//go:embed store.lua
-var storeLua string
-
-//go:embed log.lua
-var logLua string
-
-//go:embed announce.lua
-var announceLua string
-
-//go:embed leave.lua
-var leaveLua string
-
-//go:embed publish.lua
-var publishLua string
-
-//go:embed published.lua
-var publishedLua string
-
-//go:embed keep_set.lua
-var keepSetLua string
-
-//go:embed read_set.lua
-var readSetLua string
+// script returns the script in the file with that name.
+func script(name string, common ...string) *membership.Script {
+	text, _ := files.ReadFile(name + ".lua") // a test runs each script
+	return membership.NewScript(name, string(text), common...)
+}
 
 // scripts are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
@@ -251,20 +230,12 @@ type scripts struct {
 }
 
 func newScripts() scripts {
-	announce := membership.NewScript("announce", announceLua)
+	announce := script("announce")
 	return scripts{
-		record:   membership.NewScript("record", recordLua, records.TrimLua),
-		read:     membership.NewScript("read", readLua).AcceptSealed(),
-		store:    membership.NewScript("store", storeLua, records.TrimLua).AcceptSealed(),
-		log:      membership.NewScript("log", logLua).AcceptSealed(),
-		announce: announce,
-		look:     announce.AcceptSealed(),
-		leave:    membership.NewScript("leave", leaveLua).AcceptSealed(),
-
-		publish:   membership.NewScript("publish", publishLua),
-		published: membership.NewScript("published", publishedLua).AcceptSealed(),
-
-		keepSet: membership.NewScript("keep-set", keepSetLua),
-		readSet: membership.NewScript("read-set", readSetLua).AcceptSealed(),
+		record: script("record", records.TrimLua), read: script("read").AcceptSealed(),
+		store: script("store", records.TrimLua).AcceptSealed(), log: script("log").AcceptSealed(),
+		announce: announce, look: announce.AcceptSealed(), leave: script("leave").AcceptSealed(),
+		publish: script("publish"), published: script("published").AcceptSealed(),
+		keepSet: script("keep-set"), readSet: script("read-set").AcceptSealed(),
 	}
 }

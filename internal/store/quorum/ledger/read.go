@@ -102,7 +102,7 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 		}
 		args = append(args, s.latest, max(0, s.earliest.UnixMilli()), s.most, search)
 	}
-	replies, err := answers(l.set, doing, l.set.Call(ctx, l.lua.read, keys, args...))
+	replies, err := l.set.Answers(doing, l.set.Call(ctx, l.lua.read, keys, args...))
 	if err != nil {
 		return nil, err
 	}

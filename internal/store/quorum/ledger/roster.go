@@ -177,7 +177,7 @@ func (l *Ledger) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error 
 func version(j scheduler.JobInfo) string { return j.Name + "|" + j.Hash }
 
 func (l *Ledger) call(ctx context.Context, doing string, script *membership.Script, key string, args ...any) ([]membership.Reply, error) {
-	return answers(l.set, doing, l.set.Call(ctx, script, []string{l.set.Key(key)}, args...))
+	return l.set.Answers(doing, l.set.Call(ctx, script, []string{l.set.Key(key)}, args...))
 }
 
 // listAtOnce is roughly how many versions a node lists in one answer. Listing a large
@@ -187,7 +187,7 @@ const listAtOnce = 500
 // Jobs implements [scheduler.Roster].
 func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	const doing = "listing the jobs"
-	replies, err := answers(l.set, doing, l.published(ctx))
+	replies, err := l.set.Answers(doing, l.published(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +355,7 @@ func (l *Ledger) KeepSet(ctx context.Context, hash string, packed []byte) error 
 func (l *Ledger) keepSet(ctx context.Context, hash string, packed ...any) ([]membership.Reply, error) {
 	args := append([]any{keepSets.Milliseconds()}, packed...)
 	const doing = "keeping a set of jobs"
-	return answers(l.set, doing, l.set.Call(ctx, l.lua.keepSet, []string{l.set.Key("set", hash)}, args...))
+	return l.set.Answers(doing, l.set.Call(ctx, l.lua.keepSet, []string{l.set.Key("set", hash)}, args...))
 }
 
 // JobSet implements [scheduler.JobSets]. One node that has it is enough.
@@ -366,7 +366,7 @@ func (l *Ledger) JobSet(ctx context.Context, hash string) ([]byte, error) {
 			return []byte(r.Arg(0)), nil
 		}
 	}
-	if _, err := answers(l.set, "reading a set of jobs", replies); err != nil {
+	if _, err := l.set.Answers("reading a set of jobs", replies); err != nil {
 		return nil, err
 	}
 	return nil, scheduler.ErrNoJobSet
