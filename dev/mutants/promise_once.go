@@ -39,7 +39,7 @@ var oncePerTick = promise{
 		}},
 		{"C1: one node is a quorum, on real servers", in("dev/faults", "TestPartitions").saying("without a quorum won"), []edit{
 			{members + "group.go", "return len(g.nodes)/2 + 1", "return 1"},
-			{redlock + "try.go", "return v.ok(), err", "_, _ = v, err\n\treturn count(c.t.first.votes, codeOK) > 0, nil"},
+			{redlock + "try.go", "return v.ok(), err", "_, _ = v, err\n\treturn count(c.t.first.votes, protocol.OK) > 0, nil"},
 		}},
 		{"C1: two tries of a replica share a value", in(redlock, "TestOwnerIsUnique"), []edit{
 			{redlock + "locker.go", "func(locking.Request) string { return rand.Text() }", "func(req locking.Request) string { return req.Holder + rand.Text()[:0] }"},

@@ -46,7 +46,7 @@ func onEvery(t *testing.T, f func(t *testing.T, l *Link)) {
 
 // together sends calls in one request, each with the key x and its own arguments.
 func together(l *Link, script *Script, calls ...[]any) []Answer {
-	lane := l.transport.(*client).lane(script)
+	lane := &lane{client: l.transport.(*client), script: script}
 	answers := make([]Answer, len(calls))
 	batch := make([]*call, len(calls))
 	for i, own := range calls {

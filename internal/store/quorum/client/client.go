@@ -197,20 +197,13 @@ func (c *client) Close() error {
 	return err
 }
 
-// carry makes an idle carrier, or a new one, send the call and those that wait behind
-// it. The mutex must be held, and the client must not be closed.
-func (c *client) carry(q *call) {
-	select {
-	case c.idle <- q:
-	default:
-		c.carriers.Go(func() { c.work(q) })
-	}
-}
-
+// work carries a call, then the calls that wait behind it, then those of other lanes.
 func (c *client) work(q *call) {
 	var words []any // reused for each request
 	for {
-		words = q.lane.carryAll(q, words)
+		for batch := []*call{q}; len(batch) > 0; batch = q.lane.take() {
+			words = q.lane.send(batch, words)
+		}
 		select {
 		case q = <-c.idle:
 		case <-c.over:
@@ -239,39 +232,29 @@ type lane struct {
 	waiting []*call
 }
 
-// lane returns the lane of the script. The mutex must be held.
-func (c *client) lane(script *Script) *lane {
+// enter sends a call of the script, or queues it.
+func (c *client) enter(script *Script, q *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	l := c.lanes[script]
 	if l == nil {
 		l = &lane{client: c, script: script}
 		c.lanes[script] = l
 	}
-	return l
-}
-
-// enter sends a call of the script, or queues it.
-func (c *client) enter(script *Script, q *call) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	q.lane, q.since = c.lane(script), time.Now()
+	q.lane, q.since = l, time.Now()
 	switch {
 	case c.closed:
 		q.unsent(redis.ErrClosed)
-	case q.lane.busy < laneWidth:
-		q.lane.busy++
-		c.carry(q)
+	case l.busy == laneWidth:
+		l.waiting = append(l.waiting, q)
 	default:
-		q.lane.waiting = append(q.lane.waiting, q)
+		l.busy++
+		select {
+		case c.idle <- q:
+		default:
+			c.carriers.Go(func() { c.work(q) })
+		}
 	}
-}
-
-// carryAll sends the call, then the waiting calls until there are none. It writes the
-// requests into words and returns it, since it may grow.
-func (l *lane) carryAll(q *call, words []any) []any {
-	for batch := []*call{q}; len(batch) > 0; batch = l.take() {
-		words = l.send(batch, words)
-	}
-	return words
 }
 
 // take returns the next calls to send together. They have the same header. Calls that
@@ -282,7 +265,7 @@ func (l *lane) take() []*call {
 	var batch []*call
 	n, now := 0, time.Now()
 	for _, q := range l.waiting {
-		if len(batch) == batchCalls || len(batch) > 0 && !sameHeader(batch[0], q) {
+		if len(batch) == batchCalls || len(batch) > 0 && *batch[0].header != *q.header {
 			break
 		}
 		n++
@@ -303,7 +286,7 @@ func (l *lane) take() []*call {
 // this node is slow, so the call waits only briefly. Otherwise all nodes or this
 // process are slow, and giving up would add to the load.
 func (l *lane) patience(q *call) time.Duration {
-	if q.fan.enough() {
+	if int(q.fan.answers.Load()) >= q.fan.Quorum {
 		return l.client.timeout / 2
 	}
 	return max(l.client.timeout/2, l.client.patience)
@@ -338,9 +321,6 @@ func (f *Fan) Start(ctx context.Context, to *Link, rule *Script, h *Header, keys
 	c.enter(rule, &call{fan: f, header: h, keys: keys, args: args, done: done})
 }
 
-// enough reports whether enough nodes have answered to decide.
-func (f *Fan) enough() bool { return int(f.answers.Load()) >= f.Quorum }
-
 // A call is one call of a rule to one node.
 type call struct {
 	fan    *Fan
@@ -373,11 +353,6 @@ func (q *call) unsent(err error) {
 type Header struct {
 	Key  string
 	Args [4]any
-}
-
-// sameHeader reports whether two calls may share a request.
-func sameHeader(a, b *call) bool {
-	return a.header == b.header || *a.header == *b.header
 }
 
 // Keys are names of keys, converted once to be sent to many nodes.

@@ -238,19 +238,10 @@ func (l *Link) Health() (heard time.Time, down error) {
 
 // Observe updates the node's health from the result of a call.
 func (l *Link) Observe(ctx context.Context, err error) {
-	was, is := l.health.observe(ctx, err)
-	switch {
-	case was != nil && is == nil && l.cfg.Up != nil:
-		l.cfg.Up(l.name)
-	case was == nil && is != nil && l.cfg.Down != nil:
-		l.cfg.Down(l.name, is)
-	}
-}
-
-func (h *health) observe(ctx context.Context, err error) (was, is error) {
+	h := &l.health
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	was, h.probing = h.cause, false
+	was := h.cause
+	h.probing = false
 	switch {
 	case neverAsked(err):
 	case Answered(err):
@@ -259,7 +250,14 @@ func (h *health) observe(ctx context.Context, err error) (was, is error) {
 	default:
 		h.cause, h.since = err, time.Now()
 	}
-	return was, h.cause
+	is := h.cause
+	h.mu.Unlock()
+	switch {
+	case was != nil && is == nil && l.cfg.Up != nil:
+		l.cfg.Up(l.name)
+	case was == nil && is != nil && l.cfg.Down != nil:
+		l.cfg.Down(l.name, is)
+	}
 }
 
 //go:embed head.lua
