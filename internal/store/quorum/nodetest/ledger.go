@@ -1,6 +1,8 @@
 package nodetest
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -128,4 +130,364 @@ func placeOf(record string) []protocol.Place {
 	}
 	tick, _ := number(words[0])
 	return []protocol.Place{{Stream: words[6], Tick: int64(tick)}}
+}
+
+// gone is the record whose tick is the latest dropped.
+const gone = "E"
+
+// A Run is a record of a job.
+type Run struct {
+	Tick   float64
+	Record string
+}
+
+// Runs returns the records at a key, runs or notes, as a server keeps them.
+func (s *State) Runs(key string) []Run {
+	job, ok := strings.CutSuffix(key, "runs")
+	if !ok {
+		return s.Notes[key]
+	}
+	kept := s.Jobs[job].Runs
+	var runs []Run
+	for _, r := range kept.List {
+		runs = append(runs, Run{float64(r.Tick), string(r.Kind()) + r.Note})
+	}
+	if kept.Dropped > 0 {
+		runs = inserted(runs, Run{float64(kept.Dropped), gone})
+	}
+	return runs
+}
+
+func inserted(runs []Run, r Run) []Run {
+	i, _ := slices.BinarySearchFunc(runs, r, compareRuns)
+	return slices.Insert(runs, i, r)
+}
+
+func compareRuns(a, b Run) int {
+	switch {
+	case a.Tick < b.Tick:
+		return -1
+	case a.Tick > b.Tick:
+		return 1
+	}
+	return strings.Compare(a.Record, b.Record)
+}
+
+// addNote stores a note; one with the same text moves to the tick.
+func (s *State) addNote(key string, tick float64, record string) {
+	s.dropNotes(key, func(r Run) bool { return r.Record == record })
+	s.Notes[key] = inserted(s.Notes[key], Run{tick, record})
+}
+
+// dropNotes drops notes, and a key without notes.
+func (s *State) dropNotes(key string, which func(Run) bool) {
+	if s.Notes[key] = slices.DeleteFunc(s.Notes[key], which); len(s.Notes[key]) == 0 {
+		delete(s.Notes, key)
+	}
+}
+
+// bound drops the oldest records beyond keep. The record gone keeps the latest tick of
+// those.
+func (s *State) bound(key, keep string) error {
+	n, ok := number(keep)
+	if !ok || n < 0 {
+		return scriptError("value is not an integer: %q", keep)
+	}
+	s.trim(key, len(s.Runs(key))-int(n))
+	return nil
+}
+
+// trim drops the first n records and keeps their latest tick.
+func (s *State) trim(key string, n int) {
+	runs := s.Runs(key)
+	if n <= 0 || len(runs) == 0 {
+		return
+	}
+	goes := runs[:min(n, len(runs))]
+	if name, ok := strings.CutSuffix(key, "runs"); ok {
+		job := s.Jobs[name]
+		records := slices.DeleteFunc(slices.Clone(goes), func(r Run) bool { return r.Record == gone })
+		job.Runs = job.Runs.DropOldest(len(records))
+		s.setJob(name, job)
+		return
+	}
+	at := goes[len(goes)-1].Tick
+	for _, r := range runs {
+		if r.Record == gone {
+			at = max(at, r.Tick)
+		}
+	}
+	s.Notes[key] = slices.Clone(runs[len(goes):])
+	s.addNote(key, at, gone)
+}
+
+// locks are the values of the job's lock, and of the locks of the given runs that may
+// overlap.
+func (c *call) locks(job protocol.State, places []protocol.Place) []string {
+	leases := []protocol.Lease{job.Lock}
+	for _, p := range places {
+		leases = append(leases, job.TickLocks[p])
+	}
+	var values []string
+	for _, l := range leases {
+		value := ""
+		if c.lasts(l) {
+			value = Value(l)
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+// store stores logs of runs, and drops excess or old data of the job. Keys: runs,
+// notes, logs. Arguments: limit of runs, notes and logs, maximum age of a tick in ms
+// (0: any), limit of bytes of logs, then names and logs.
+func (c *call) store() ([]string, error) {
+	most, okMost := number(c.arg(1))
+	age, okAge := number(c.arg(2))
+	room, okRoom := number(c.arg(3))
+	if !okMost || !okAge || !okRoom {
+		return nil, scriptError("%q, %q, %q are no bounds", c.arg(1), c.arg(2), c.arg(3))
+	}
+	earliest := 0.0
+	if age > 0 {
+		earliest = c.now - age
+	}
+	if err := c.n.dropOld(c.keys[1], c.keys[2], c.arg(1), earliest); err != nil {
+		return nil, err
+	}
+	logs := maps.Clone(c.n.Logs[c.keys[3]])
+	if logs == nil {
+		logs = map[string]string{}
+	}
+	for pair := range slices.Chunk(c.rest(4), 2) {
+		if len(pair) < 2 {
+			return nil, scriptError("%s has no log", pair[0])
+		}
+		logs[pair[0]] = pair[1]
+	}
+	delete(logs, "index")
+	c.n.keepLogs(c.keys[3], logs, int(most), int(room), earliest)
+	return answer("OK")
+}
+
+// dropOld drops runs and notes beyond keep and those of earlier ticks. It keeps the
+// last run, or the last note if there is no run.
+func (s *State) dropOld(runs, notes, keep string, earliest float64) error {
+	last := func(key string) float64 {
+		if of := s.Runs(key); len(of) > 0 {
+			return of[len(of)-1].Tick
+		}
+		return -1
+	}
+	stays := ""
+	switch ran := last(runs); {
+	case max(ran, last(notes)) >= earliest:
+	case ran >= 0:
+		stays = runs
+	default:
+		stays = notes
+	}
+	for _, key := range []string{runs, notes} {
+		if err := s.bound(key, keep); err != nil {
+			return err
+		}
+		old := 0
+		for _, r := range s.Runs(key) {
+			if earliest > 0 && r.Tick < earliest {
+				old++
+			}
+		}
+		if key == stays {
+			old--
+		}
+		if old > 0 {
+			s.trim(key, old)
+		}
+	}
+	return nil
+}
+
+// keepLogs stores the logs of the latest ticks within the limits.
+func (s *State) keepLogs(key string, logs map[string]string, most, room int, earliest float64) {
+	names := slices.SortedFunc(maps.Keys(logs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(tickOf(a), tickOf(b)), strings.Compare(a, b))
+	})
+	first, bytes := len(names), 0
+	for i, name := range slices.Backward(names) {
+		bytes += len(logs[name])
+		if len(names)-i > most || bytes > room || tickOf(name) < earliest {
+			break
+		}
+		first = i
+	}
+	for _, name := range names[:first] {
+		delete(logs, name)
+	}
+	if len(logs) == 0 {
+		delete(s.Logs, key)
+		return
+	}
+	var index strings.Builder
+	for _, name := range names[first:] {
+		fmt.Fprintf(&index, "%s %d\n", name, len(logs[name]))
+	}
+	logs["index"] = index.String()
+	s.Logs[key] = logs
+}
+
+// tickOf returns the tick at the start of a log's name.
+func tickOf(name string) float64 {
+	text, _, _ := strings.Cut(name, ".")
+	tick, _ := number(text)
+	return tick
+}
+
+// log returns the log of a run. Keys: logs. Arguments: its name.
+func (c *call) log() ([]string, error) {
+	log, ok := c.n.Logs[c.keys[1]][c.arg(1)]
+	if !ok {
+		return answer("NONE")
+	}
+	return answer("OK", log)
+}
+
+// announce stores announcements and returns all that still count, by name, and if asked to
+// those of replicas that fell silent, the latest first. Keys: roster. Arguments: how long an
+// announcement counts, how long and how many of the silent ones are kept, whether to return
+// them, then names and announcements.
+func (c *call) announce() ([]string, error) {
+	window, ok := number(c.arg(1))
+	remembered, isTime := number(c.arg(2))
+	most, isCount := number(c.arg(3))
+	if !ok || !isTime || !isCount {
+		return nil, scriptError("%q, %q and %q are not two times and a count", c.arg(1), c.arg(2), c.arg(3))
+	}
+	if err := c.keep(c.rest(5)); err != nil {
+		return nil, err
+	}
+	type fellSilent struct {
+		at         float64
+		name, text string
+	}
+	reply, silent := []string{"OK"}, []fellSilent(nil)
+	c.announced(max(window, remembered), func(name string, at float64, text string) {
+		if at+window > c.now {
+			reply = append(reply, text)
+		} else {
+			silent = append(silent, fellSilent{at, name, text})
+		}
+	})
+	slices.SortStableFunc(silent, func(a, b fellSilent) int { return cmp.Compare(b.at, a.at) })
+	for i, s := range silent {
+		if float64(i) >= most {
+			c.removeReplica(s.name)
+		} else if c.arg(4) == "1" {
+			reply = append(reply, "lost|"+s.text)
+		}
+	}
+	return reply, nil
+}
+
+// publish stores what was published. Of each account it keeps the earliest first and
+// the latest of the other times. Keys: roster. Arguments: names and texts.
+func (c *call) publish() ([]string, error) {
+	for pair := range slices.Chunk(slices.Clone(c.rest(1)), 2) {
+		if said, rest, ok := account(pair[len(pair)-1]); ok && len(pair) == 2 {
+			_, stored, _ := strings.Cut(c.n.Rosters[c.keys[1]][pair[0]], "|")
+			had, _, _ := account(stored)
+			pair[1] = c.merge(said, had) + rest
+		}
+		if err := c.keep(pair); err != nil {
+			return nil, err
+		}
+	}
+	return answer("OK")
+}
+
+// account parses the times of an account, and returns the rest.
+func account(text string) (times [4]float64, rest string, ok bool) {
+	head, _, ok := strings.Cut(text, "|")
+	words := strings.Split(head, ",")
+	if !ok || len(words) != len(times) {
+		return times, "", false
+	}
+	for i, word := range words {
+		if times[i], ok = number(word); !ok || strings.Trim(word, "0123456789") != "" {
+			return [4]float64{}, "", false
+		}
+	}
+	return times, text[len(head):], true
+}
+
+// merge combines two accounts. None of the new one's times but the first may lie ahead.
+func (c *call) merge(said, had [4]float64) string {
+	if said[0] == 0 || had[0] > 0 && had[0] < said[0] {
+		said[0] = had[0]
+	}
+	words := []string{digits(said[0])}
+	for i := 1; i < len(said); i++ {
+		words = append(words, digits(max(min(said[i], c.now), had[i])))
+	}
+	return strings.Join(words, ",")
+}
+
+// published returns the age and text of all that was published and still counts. Keys:
+// roster. Arguments: how long it counts, then cursor and page size, which a model does
+// not need.
+func (c *call) published() ([]string, error) {
+	window, ok := number(c.arg(1))
+	if !ok {
+		return nil, scriptError("%q is not a time", c.arg(1))
+	}
+	reply := []string{"OK", "0"}
+	c.announced(window, func(_ string, at float64, text string) { reply = append(reply, digits(c.now-at), text) })
+	return reply, nil
+}
+
+// leave deletes announcements. Keys: roster. Arguments: their names.
+func (c *call) leave() ([]string, error) {
+	for _, name := range c.rest(1) {
+		c.removeReplica(name)
+	}
+	return answer("OK")
+}
+
+// keep stores names and texts with the time.
+func (c *call) keep(pairs []string) error {
+	roster := c.n.Rosters[c.keys[1]]
+	for pair := range slices.Chunk(pairs, 2) {
+		if len(pair) < 2 {
+			return scriptError("%s announces nothing", pair[0])
+		}
+		if roster == nil {
+			roster = map[string]string{}
+			c.n.Rosters[c.keys[1]] = roster
+		}
+		roster[pair[0]] = digits(c.now) + "|" + pair[1]
+	}
+	return nil
+}
+
+// announced calls tell for every announcement by name, and drops those older than the
+// window.
+func (c *call) announced(window float64, tell func(name string, at float64, text string)) {
+	roster := c.n.Rosters[c.keys[1]]
+	for _, name := range slices.Sorted(maps.Keys(roster)) {
+		at, text, found := strings.Cut(roster[name], "|")
+		ms, ok := number(at)
+		if !found || !ok || ms+window <= c.now {
+			c.removeReplica(name)
+			continue
+		}
+		tell(name, ms, text)
+	}
+}
+
+func (c *call) removeReplica(name string) {
+	roster := c.n.Rosters[c.keys[1]]
+	delete(roster, name)
+	if len(roster) == 0 {
+		delete(c.n.Rosters, c.keys[1])
+	}
 }

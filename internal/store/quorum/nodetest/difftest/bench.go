@@ -1,18 +1,29 @@
+// Package difftest runs the same operations on the plain model of a node, a real server
+// and an embedded one. It compares every answer, and all stored data afterwards. Import
+// it only in tests.
+//
+// All use a virtual clock: scripts read a key instead of calling TIME, and expiries are
+// moved along with the clock. So a sequence of operations has one outcome, however slow
+// the machine. Only the time left of a key is compared roughly; the tests use leases of
+// days.
 package difftest
 
 import (
 	"context"
+	_ "embed"
 	"errors"
+	"flag"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
-
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"pgregory.net/rapid"
 )
 
 // NodeKey is the key of the node's own record.
@@ -182,5 +193,118 @@ func (s *side) do(t T, command ...any) {
 	t.Helper()
 	if err := s.client.Do(context.Background(), command...).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		t.Fatalf("%s: %v: %v", s.name, command, err)
+	}
+}
+
+//go:embed age.lua
+var ageLua string
+
+//go:embed drop.lua
+var dropLua string
+
+//go:embed dump.lua
+var dumpLua string
+
+// The clock of a server: scripts read it instead of TIME, and do not find that of INFO.
+const (
+	clockKey  = "clock"
+	infoTime  = "'server_time_usec:'"
+	noTime    = "'no clock'"
+	askTime   = "redis.call('TIME')"
+	lookClock = "redis.call('HMGET', 'clock', 'seconds', 'micros')"
+)
+
+func (s *side) setClock(t T, now time.Time) {
+	t.Helper()
+	s.do(t, "HSET", clockKey, "seconds", now.Unix(), "micros", now.Nanosecond()/1000)
+}
+
+// call runs a script with the virtual clock. It returns nil if the script failed.
+func (s *side) call(t T, script Script, keys, args []string) []string {
+	t.Helper()
+	text := script.Source()
+	if strings.Count(text, askTime) != 1 || strings.Count(text, infoTime) != 1 {
+		t.Fatalf("script %s does not ask once for the time by %s and %s", script.Name(), infoTime, askTime)
+	}
+	text = strings.NewReplacer(askTime, lookClock, infoTime, noTime).Replace(text)
+	argv := make([]any, len(args))
+	for i, a := range args {
+		argv[i] = a
+	}
+	v, err := redis.NewScript(text).Run(context.Background(), s.client, keys, argv...).StringSlice()
+	if err != nil {
+		if _, answered := errors.AsType[redis.Error](err); !answered {
+			t.Fatalf("%s: script %s: %v", s.name, script.Name(), err)
+		}
+		return nil
+	}
+	return v
+}
+
+// run runs a script of this package.
+func (s *side) run(t T, text string, keys []string, args ...any) []string {
+	t.Helper()
+	v, err := redis.NewScript(text).Run(context.Background(), s.client, keys, args...).StringSlice()
+	if err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	return v
+}
+
+// stored returns all data of the server, as sorted lines.
+func (s *side) stored(t T) []string {
+	t.Helper()
+	lines := s.run(t, dumpLua, nil, clockKey)
+	for i, line := range lines { // an embedded server writes 1.8e+12
+		if text, rest, _ := strings.Cut(strings.TrimPrefix(line, "score "), " "); strings.HasPrefix(line, "score ") {
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			lines[i] = "score " + score(n) + " " + rest
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Check runs random sequences of the actions that setup returns, on empty servers, and
+// compares all sides after each.
+func (b *Bench) Check(t *testing.T, setup func(rt *rapid.T) map[string]func(*rapid.T)) {
+	t.Helper()
+	rapid.Check(t, func(rt *rapid.T) {
+		b.Reset(rt, time.UnixMilli(1_800_000_000_000))
+		actions := setup(rt)
+		actions[""] = func(rt *rapid.T) { b.Compare(rt) }
+		rt.Repeat(actions)
+	})
+}
+
+// Advances is the action of a clock that advances, leaps, or is set back.
+func (b *Bench) Advances(rt *rapid.T) {
+	b.Advance(rt, rapid.OneOf(
+		rapid.SampledFrom([]time.Duration{time.Millisecond, 500 * time.Millisecond, time.Second, 30 * time.Second, -time.Second}),
+		rapid.SampledFrom([]time.Duration{Leap, Leap, 2 * Leap, -2 * Leap}),
+	).Draw(rt, "by"))
+}
+
+// Loses is the action of a server restart: with its memory, without expiring data, or
+// without all. Blank nodes may be formatted.
+func (b *Bench) Loses(rt *rapid.T) {
+	switch rapid.SampledFrom([]string{"nothing", "nothing", "volatile", "all"}).Draw(rt, "memory") {
+	case "volatile":
+		b.LoseVolatile(rt)
+	case "all":
+		b.LoseAll(rt)
+	}
+	b.Restart(rt)
+}
+
+// Sample makes Check run a few fixed sequences, unless the command line sets
+// -rapid.checks (how many) or -rapid.seed (0: random). TestMain calls it before the
+// flags are parsed.
+func Sample() {
+	for name, value := range map[string]string{"rapid.checks": "50", "rapid.seed": "3", "rapid.nofailfile": "true", "rapid.shrinktime": "5s"} {
+		_ = flag.Set(name, value) // rapid has these flags
 	}
 }
