@@ -383,7 +383,7 @@ func (w *watch) refusal(reason error, v vote) error {
 	if !w.t.l.set.OneStore() {
 		e.Votes = locking.Votes{Of: len(w.t.nodes)}
 	}
-	nameHolder(e, []vote{v})
+	nameHolder(e, []vote{v}, func(vote) bool { return true })
 	e.Nodes = []locking.NodeError{{Node: v.node, Err: v.objection()}}
 	return e
 }

@@ -176,11 +176,11 @@ func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 	switch {
 	case errors.Is(e.Reason, locking.ErrNoQuorum), errors.Is(e.Reason, locking.ErrRefused):
 	case errors.Is(e.Reason, locking.ErrDone):
-		nameHolder(e, withCode(votes, protocol.Done)) // a later claim's holder is irrelevant
+		nameHolder(e, votes, func(v vote) bool { return v.code == protocol.Done }) // a later claim's holder is irrelevant
 	case errors.Is(e.Reason, locking.ErrTaken): // the holder of a later tick does not hold this lock
-		nameHolder(e, slices.DeleteFunc(slices.Clone(votes), func(v vote) bool { return !v.blocks() }))
+		nameHolder(e, votes, vote.blocks)
 	default:
-		nameHolder(e, votes)
+		nameHolder(e, votes, func(vote) bool { return true })
 	}
 	for i, v := range votes {
 		err := v.objection()
@@ -296,10 +296,13 @@ func (v vote) blocks() bool {
 	return false
 }
 
-// nameHolder fills in the holder that the nodes named: the one with the largest token,
-// since smaller ones are older.
-func nameHolder(e *locking.AcquireError, votes []vote) {
+// nameHolder fills in the holder that these of the votes name: the one with the largest
+// token, since smaller ones are older.
+func nameHolder(e *locking.AcquireError, votes []vote, these func(vote) bool) {
 	for _, v := range votes {
+		if !these(v) {
+			continue
+		}
 		if v.token > e.HolderToken {
 			e.Holder, e.HolderTick, e.HolderToken = v.holder, v.tick, v.token
 		}
@@ -307,11 +310,6 @@ func nameHolder(e *locking.AcquireError, votes []vote) {
 			e.Until = end
 		}
 	}
-}
-
-// withCode returns the votes with the code.
-func withCode(votes []vote, code protocol.Code) []vote {
-	return slices.DeleteFunc(slices.Clone(votes), func(v vote) bool { return v.code != code })
 }
 
 // objection is the node's failure or refusal; nil if it accepted or did not answer

@@ -244,17 +244,12 @@ func (a *Acts) reserve(ctx context.Context, doing string, act acts.Act) (reserva
 		case r.known != nil, answers.ok >= a.set.Quorum():
 			return r, nil
 		case answers.full > minority:
-			return r, a.full(act)
+			most, _ := a.limit(act).(int)
+			return r, acts.TooMany(act.Kind, most)
 		}
 		r.at = time.UnixMilli(max(answers.last, r.at.UnixMilli()) + 1 + rand.Int64N(spread)).UTC()
 	}
 	return r, fmt.Errorf("%s: %w: too many concurrent requests; try again", doing, locking.ErrSplit)
-}
-
-// full is the error for one act too many.
-func (a *Acts) full(act acts.Act) error {
-	most, _ := a.limit(act).(int)
-	return acts.TooMany(act.Kind, most)
 }
 
 // limit is how many acts of this kind may be in force, "" for a resume, which has no
