@@ -52,16 +52,16 @@ var oneStore = promise{
 			{claims + "end.go", "append(compared, records.ClaimsKey(t.req.Name))...", "compared..."},
 		}},
 		{"store: FINISH trusts a lease that it has not read", in(claims, "TestEndWithoutLease"), []edit{
-			{claims + "left.go", "return v, []kv.Key{l.t.lease}, nil", "return v, nil, nil"},
+			{claims + "end.go", "return v, []kv.Key{l.t.lease}, nil", "return v, nil, nil"},
 		}},
 		{"store: VOID leaves the way to a late claim", in(claims, "TestClaimThatGaveUpIsVoided"), []edit{
-			{claims + "void.go", "mine.Owner == \"\" && v.versions[k] != t.compared && ", "mine.Owner == \"\" && "},
+			{claims + "end.go", "mine.Owner == \"\" && v.versions[k] != t.compared && ", "mine.Owner == \"\" && "},
 		}},
 		{"store: an end that is refused once is lost", in(claims, "TestRefusedEndIsRepeated"), []edit{
 			{claims + "end.go", "case errors.Is(err, kv.ErrTooLarge):", "case err != nil && !errors.Is(err, locking.ErrNoQuorum):"},
 		}},
 		{"store: a void that is refused once is given up", in(claims, "TestRefusedClaim"), []edit{
-			{claims + "void.go", "return err != nil && !errors.Is(err, kv.ErrTooLarge)", "return errors.Is(err, kv.ErrUnavailable)"},
+			{claims + "end.go", "return err != nil && !errors.Is(err, kv.ErrTooLarge)", "return errors.Is(err, kv.ErrUnavailable)"},
 		}},
 		{"store: another life forgets tokens that are ahead", in(claims, "TestAnotherLifeAfterTokensAhead"), []edit{
 			{"internal/store/single/records/cluster.go", "\tnext.Ahead = l.Ahead\n", ""},
@@ -83,10 +83,10 @@ var oneStore = promise{
 			{claims + "view.go", "v.claims.Of(e.Owner).Open() || ", ""},
 		}},
 		{"store: VOID deletes the entry of another's run", in(claims, "TestVoidLeavesTheEntryOfAnother"), []edit{
-			{claims + "void.go", "v.entries[entry].Owner == t.Owner", "v.versions[entry] > 0"},
+			{claims + "end.go", "v.entries[entry].Owner == t.Owner", "v.versions[entry] > 0"},
 		}},
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
-			{claims + "forget.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},
+			{claims + "operator.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},
 		}},
 		{"store copy: a replica meanwhile is not noticed", in("./internal/store/storecopy", "TestReplicaMeanwhile"), []edit{
 			{"internal/store/storecopy/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},

@@ -57,7 +57,7 @@ var postgres = promise{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},
 		{"finish: the engine does not wait for a COMMIT", in(finishTests, "TestEngine"), []edit{
-			{claims + "settle.go", `if v.endOf(t.Owner) != "" || !v.claims.Of(t.Owner).Open() {`, "if true {"},
+			{claims + "end.go", `if v.endOf(t.Owner) != "" || !v.claims.Of(t.Owner).Open() {`, "if true {"},
 		}},
 		{"finish: a release overwrites what has committed", in(finishTests, "TestRules"), []edit{
 			{claims + "end.go", `if code := v.endOf(t.Owner); code != "" {`, `if code := v.endOf(t.Owner); code == "none" {`},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -136,4 +137,172 @@ func (l *lease) Void(ctx context.Context) error {
 		return l.failed("voiding", err)
 	}
 	return nil
+}
+
+// left is the view of a name after the transaction of a claim that won, with the lease of
+// this claim alone. It is nil if the transaction has noted a new life, whose version is unknown.
+func (v view) left(t kv.Txn, o kv.Outcome) *view {
+	if v.newLife {
+		return nil
+	}
+	v.versions, v.leases, v.ends = maps.Clone(v.versions), map[kv.Key]records.Lease{}, nil
+	for _, w := range t.Put {
+		if v.add(kv.Record{Key: w.Key, Version: o.Version, Value: w.Value}) != nil {
+			return nil
+		}
+	}
+	return &v
+}
+
+// beforeEnd returns what FINISH decides on, and what its transaction compares besides the
+// claims. The first time, nothing is read if the lease lasts even by the latest time that the
+// store's clock may show. The transaction then compares all that the decision rests on: the
+// life, the claims as the claim has left them, and the lease, which an operator may have
+// taken. If one of them is not as it was, the transaction loses, and the next one reads.
+func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
+	if l.left != nil {
+		v := *l.left
+		l.left = nil
+		v.stamp.Now = l.held.latest(time.Now())
+		v.versions[l.t.lease], v.leases[l.t.lease] = l.held.version, l.held.lease
+		if l.held.version > 0 && v.lasts(l.t.lease) {
+			return v, []kv.Key{l.t.lease}, nil
+		}
+	}
+	v, err := l.t.read(ctx, l.entry()...)
+	return v, nil, err
+}
+
+// Settle finds out whether a transaction of its own has ended the run, whose COMMIT may have had
+// no answer. It waits until no such transaction is under way. It returns whether the run has
+// ended, with the note that was stored. It tries until ctx ends: then the error matches
+// locking.ErrNoQuorum, or locking.ErrRefused.
+func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
+	for wait := time.Duration(0); ; wait = l.t.l.cfg.longer(wait) {
+		v, known, err := l.settleOnce(ctx)
+		switch {
+		case known:
+			return v.entryOf(l.t.Owner).Note, v.endOf(l.t.Owner) != "", nil
+		case !retry.After(ctx, wait):
+			return nil, false, retry.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, kv.ErrUnavailable)))
+		}
+	}
+}
+
+// settleOnce reads the claim and the entry. If the claim is open, a transaction that compares it
+// waits for one that ends it. It wins if there was none, or it was rolled back.
+func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) {
+	t := l.t
+	if v, err = t.l.read(ctx, t.req.Name, l.entry()...); err != nil {
+		return v, false, kv.Failed("reading it", err)
+	}
+	if v.endOf(t.Owner) != "" || !v.claims.Of(t.Owner).Open() {
+		return v, true, nil // nothing ends a claim that is not there
+	}
+	var txn kv.Txn
+	v.compare(&txn, records.ClaimsKey(t.req.Name))
+	o, _, err := t.l.commit(ctx, v, txn)
+	if err != nil {
+		return v, false, kv.Failed("comparing it", err)
+	}
+	return v, o.Won, nil
+}
+
+// Database returns the schema of the store's functions, "" if it has none, and the owner of the
+// claim: what such a transaction names the claim with.
+func (l *lease) Database() (schema, owner string) { return l.t.l.cfg.Schema, l.t.Owner }
+
+// Look reports whether the store has the claim, also if it has ended. If not, seen is the token of
+// the claim that has excluded it; 0 if there is none.
+func (l *lease) Look(ctx context.Context) (has bool, seen uint64, err error) {
+	v, err := l.t.l.read(ctx, l.t.req.Name)
+	switch {
+	case err != nil:
+		return false, 0, l.failed("looking for it", kv.Failed("reading it", err))
+	case v.claims.Of(l.t.Owner).Owner != "":
+		return true, 0, nil
+	case v.claims.Fence > l.of.Token:
+		seen = v.claims.Fence
+	}
+	return false, seen, nil
+}
+
+// maxVoids bounds the voids that are made in the background at a time. While commits hang,
+// each holds a connection that an extension may need.
+const maxVoids = 2
+
+// voidAgain is void in the background. It reports whether to repeat it.
+func (t *try) voidAgain(ctx context.Context) bool {
+	select {
+	case t.l.voids <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	defer func() { <-t.l.voids }()
+	err := t.void(ctx)
+	return err != nil && !errors.Is(err, kv.ErrTooLarge)
+}
+
+// void ends a try that will never run: rule N6.
+func (t *try) void(ctx context.Context) error {
+	for wait := time.Duration(0); ; wait = t.l.cfg.longer(wait) {
+		v, err := t.l.read(ctx, t.req.Name, t.entryKeys()...)
+		if err != nil {
+			return kv.Failed("voiding", err)
+		}
+		txn, needed := t.voiding(v)
+		if !needed {
+			return nil
+		}
+		o, _, err := t.l.commit(ctx, v, txn)
+		if err != nil {
+			return kv.Failed("voiding", err)
+		}
+		if o.Won {
+			return nil
+		}
+		if !retry.After(ctx, wait) {
+			return retry.Ended(ctx, kv.Failed("voiding", kv.ErrUnavailable))
+		}
+	}
+}
+
+// voiding is the transaction that voids the claim. If the claim is not there, a transaction
+// that makes it may be under way: so this one writes a record that the other compares, unless
+// that has changed.
+func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
+	k := records.ClaimsKey(t.req.Name)
+	mine := v.claims.Of(t.Owner)
+	for _, entry := range t.entryKeys() {
+		if v.entries[entry].Owner == t.Owner && mine.Ended == "" { // two tries may have had one token
+			txn.Delete = append(txn.Delete, entry)
+		}
+	}
+	if mine.Owner == "" && v.versions[k] != t.compared && len(txn.Delete) == 0 {
+		return txn, false
+	}
+	v.compare(&txn, k)
+	if v.versions[k] == 0 {
+		v.compare(&txn, records.ForgottenKey())
+		txn.Put = []kv.Write{records.Put(records.ForgottenKey(), v.forgotten)}
+		return txn, true
+	}
+	s, _ := protocol.Void(v.state(), t.l.node(v), t.Try, false)
+	after := v.after(s)
+	for i, e := range after.Earlier {
+		after.Earlier[i].Void = e.Void || e.Owner == t.Owner && e.Ended == ""
+	}
+	txn.Put = []kv.Write{records.Put(k, after)}
+	return txn, true
+}
+
+// entryKeys are the keys of the entries that transactions of the try may have made.
+func (t *try) entryKeys() (keys []kv.Key) {
+	if t.Plain {
+		return nil
+	}
+	for _, token := range t.tokens {
+		keys = append(keys, records.EntryKey(t.req.Name, records.Entry{Stream: t.Stream, Tick: t.Tick, Token: token}))
+	}
+	return keys
 }

@@ -1,12 +1,178 @@
+// Package claims grants leases on one consistent store. Its [Locker] gives the promises and
+// the answers of package redlock with a single node. Package protocol decides; this package
+// reads the records of a name, and writes what a rule has changed.
+//
+// # Transactions
+//
+// Each transaction compares the versions of all records that its decision rests on, and the
+// store's life. If it loses, the Locker reads and decides again.
+//
+//   - CLAIM compares the claims, the leases, the life record, and for a name without claims
+//     what was forgotten. It writes the claims, the lease and the ledger's entry. A claim
+//     that is granted despite a lease that has expired writes or deletes that lease, too.
+//   - EXTEND compares and writes the lease alone: the lease is unchanged as long as no claim
+//     that excludes its owner was granted.
+//   - FINISH and VOID compare and write the claims, and write the entry. They leave the lease,
+//     which counts only while its claim is open. A FINISH that decides without reading also
+//     compares the lease.
+//
+// # Unknown outcomes
+//
+// An error of a commit leaves its outcome unknown. The next transaction of the same try
+// settles it: of two that compare the same claims, one wins. If the try gives up first, VOID
+// does so in the background: it writes the claims in any case, so a claim that is still under way loses.
+//
+// # Lives
+//
+// In a life that is new to the life record, no claim is granted until a grace has passed.
+// Holders continue: an extension or an end that finds the claim missing adds it again,
+// unless another one excludes it (rule C3: COMMIT with join).
+//
+// # Stores without a clock
+//
+// On a store without a clock a lease ends by observation. The Locker notes when it first saw
+// the present version of a lease. The lease is free once that version has been seen, unchanged,
+// for the lease's ttl and the drift, by the monotonic clock of this process: it was written
+// before it was seen, and its holder counts from before it was written. The transaction
+// compares the version, so an extension meanwhile makes it lose. Rules get the end that
+// was computed so, and the local clock as that of the store.
+//
+//   - Sightings are kept for each Locker and are few: one for each lease. A Locker that has just
+//     begun waits for a ttl. [Locker.Observe], called with each heartbeat, sees leases before
+//     anybody contends for them.
+//   - Ticks are decided by the claim, and tokens grow because each is above the stored fence.
+//     A token is at least the local clock, but no token is refused as too large: a replica whose
+//     clock is ahead must not stop the others.
+//   - A tick too far ahead of the local clock is refused. That is a check of plausibility.
+//   - An eviction is kept until its claim has ended or been replaced. Its time only bounds how
+//     long the reason is known afterwards.
+//   - Listings and FORGET judge leases by the time that the holder wrote: they assume that
+//     clocks differ by at most half the grace. So a dead holder is listed that much longer.
+//   - In another life, claims are granted after a grace and a half by the clock of the replica that
+//     noticed it. This assumes as much of the clocks. Etcd and ZooKeeper begin another
+//     life only when an operator restores a backup.
 package claims
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 )
+
+// Defaults of Config.
+const (
+	DefaultGrace       = 20 * time.Second
+	DefaultTimeout     = time.Second
+	DefaultDriftFactor = 0.01
+	DefaultCleanFor    = 10 * time.Minute
+)
+
+// minDrift is taken off every lease besides the drift factor: the store counts in whole
+// milliseconds, and both ends are rounded.
+const minDrift = 2 * time.Millisecond
+
+// A Config says how leases are counted.
+type Config struct {
+	// TTL is the length of a lease. It must be below Grace. Default: locking.DefaultTTL.
+	TTL time.Duration
+	// Grace is how long nothing is granted in another life of the store. All programs that
+	// use the store must set the same. Default: DefaultGrace.
+	Grace time.Duration
+	// Timeout bounds each call to the store. It must be below TTL/4. Default:
+	// DefaultTimeout.
+	Timeout time.Duration
+	// DriftFactor is the share of a TTL by which clocks may drift apart meanwhile.
+	// Default: DefaultDriftFactor.
+	DriftFactor float64
+	// CleanFor is how long a Locker tries to void a claim in the background while the store
+	// does not answer. Default: DefaultCleanFor.
+	CleanFor time.Duration
+	// Trim drops entries of a job that are too many. It is called after about one of a
+	// hundred runs. Default: entries are never dropped.
+	Trim func(ctx context.Context, job string) error
+	// Unreadable notes records that cannot be read.
+	Unreadable *unreadable.Log
+	// Schema is that of the store's functions, quoted, if a transaction of a job may end its run
+	// there. Empty: it cannot.
+	Schema string
+	// Random returns the unique value of a try, for simulations. Default: 128 random bits.
+	Random func(req locking.Request) string
+}
+
+// WithDefaults returns a copy of c whose unset fields hold their defaults.
+func (c Config) WithDefaults() Config {
+	c.TTL = cmp.Or(c.TTL, locking.DefaultTTL)
+	c.Grace = cmp.Or(c.Grace, DefaultGrace)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.DriftFactor = cmp.Or(c.DriftFactor, DefaultDriftFactor)
+	c.CleanFor = cmp.Or(c.CleanFor, DefaultCleanFor)
+	if c.Random == nil {
+		c.Random = func(locking.Request) string { return rand.Text() }
+	}
+	return c
+}
+
+// Validate reports everything that is wrong with c, joined. The defaults must be filled in.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Timeout <= 0 {
+		errs = append(errs, fmt.Errorf("timeout %v: use a positive duration", c.Timeout))
+	}
+	if c.DriftFactor < 0 || c.DriftFactor >= 0.5 {
+		errs = append(errs, fmt.Errorf("drift factor %v: use a share from 0 up to 0.5", c.DriftFactor))
+	}
+	if c.CleanFor < 0 {
+		errs = append(errs, fmt.Errorf("clean for %v: use a positive duration", c.CleanFor))
+	}
+	return errors.Join(append(errs, c.checkTTL(c.TTL))...)
+}
+
+func (c Config) checkTTL(ttl time.Duration) error {
+	var errs []error
+	if ttl%time.Millisecond != 0 || ttl <= 4*c.Timeout {
+		errs = append(errs, fmt.Errorf("ttl %v: use whole milliseconds, more than four times the timeout of %v", ttl, c.Timeout))
+	}
+	if ttl >= c.Grace {
+		errs = append(errs, fmt.Errorf("ttl %v: use less than the grace of the store, %v: after a failover it grants claims then", ttl, c.Grace))
+	}
+	return errors.Join(errs...)
+}
+
+// validity is the length of a lease by its holder's clock.
+func (c Config) validity(ttl time.Duration) time.Duration {
+	return ttl - time.Duration(float64(ttl)*c.DriftFactor) - minDrift
+}
+
+// longer is the pause after one of d, before what has failed or lost is tried again: none at first.
+func (c Config) longer(d time.Duration) time.Duration {
+	return min(2*d+c.Timeout/8, retry.LongestPause)
+}
+
+// check reports mistakes in a request, which no retry can fix.
+func (c Config) check(req locking.Request) error {
+	errs := []error{req.CheckStream(), c.checkTTL(req.TTL)}
+	if req.Name == "" {
+		errs = append(errs, errors.New("no name"))
+	}
+	if req.Tick.Nanosecond()%int(time.Millisecond) != 0 {
+		errs = append(errs, fmt.Errorf("tick %v: use whole milliseconds", req.Tick))
+	}
+	if !req.Tick.IsZero() && req.Tick.UnixMilli() <= 0 {
+		errs = append(errs, fmt.Errorf("tick %v: use one after 1970", req.Tick))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("bad lock request %q: %w", req.Name, err)
+	}
+	return nil
+}
 
 // A Locker grants leases on a store. It may be used by many goroutines.
 type Locker struct {

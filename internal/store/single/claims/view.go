@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -239,4 +240,111 @@ func (l *Locker) commit(ctx context.Context, v view, t kv.Txn) (kv.Outcome, time
 		o.Stamp.Now = sent
 	}
 	return o, sent, err
+}
+
+// maxEarlier is how many claims of a name may have successors before a claim that overlaps
+// others reads some of their leases, and how many it then reads.
+const maxEarlier = 16
+
+// maxPruned is how many leases a transaction can compare and delete beside its other keys.
+func (l *Locker) maxPruned() int { return l.store.Limits().Keys/2 - 8 }
+
+// prune splits claims that have successors into those to keep, and the leases of those to
+// drop: at most so many that have ended or whose lease has expired. An open claim whose lease
+// was not read may still have it.
+func (v view) prune(earlier []records.Claim, most int) (kept []records.Claim, dropped []kv.Key) {
+	for _, e := range earlier {
+		k := records.LeaseKey(v.name, e)
+		_, read := v.versions[k]
+		if len(dropped) == most || e.Open() && (!read || v.lasts(k)) {
+			kept = append(kept, e)
+		} else {
+			dropped = append(dropped, k)
+		}
+	}
+	return kept, dropped
+}
+
+// readToClaim reads what a claim decides on, and leases that it may drop. Only a claim that
+// overlaps no others needs all of them.
+func (t *try) readToClaim(ctx context.Context) (view, error) {
+	if !t.Overlaps {
+		return t.l.readPruned(ctx, t.req.Name)
+	}
+	v, err := t.read(ctx)
+	if err != nil || len(v.claims.Earlier) <= maxEarlier {
+		return v, err
+	}
+	leases := v.unread()
+	rand.Shuffle(len(leases), func(i, j int) { leases[i], leases[j] = leases[j], leases[i] })
+	return t.read(ctx, leases[:min(len(leases), maxEarlier)]...)
+}
+
+// readPruned reads all leases of the name. If one transaction cannot compare them all, others
+// first drop those that have expired.
+func (l *Locker) readPruned(ctx context.Context, name string) (view, error) {
+	for {
+		v, err := l.readAll(ctx, name)
+		if err != nil || len(v.claims.Earlier) <= l.maxPruned() {
+			return v, err
+		}
+		after := v.claims
+		var dropped []kv.Key
+		if after.Earlier, dropped = v.prune(after.Earlier, l.maxPruned()); len(dropped) == 0 {
+			return v, nil
+		}
+		txn := kv.Txn{Put: []kv.Write{records.Put(records.ClaimsKey(name), after)}}
+		v.compare(&txn, records.ClaimsKey(name))
+		for _, k := range dropped {
+			v.drop(&txn, k)
+			if _, read := v.versions[k]; read {
+				v.compare(&txn, k)
+			}
+		}
+		if _, _, err := l.commit(ctx, v, txn); err != nil {
+			return v, err
+		}
+	}
+}
+
+// asRule returns a stored claim as rules see it. Its note is the holder.
+func asRule(c records.Claim) protocol.Claim {
+	r := protocol.Claim{
+		Tick: c.Tick, Token: c.Token, Owner: c.Owner, Attempt: c.Attempt, Note: c.Holder,
+		Overlaps: c.Overlaps, Void: c.Void, Ended: protocol.Code(c.Ended), Handed: c.Handed,
+	}
+	if c.Rerun {
+		r.Mode = protocol.AtLeastOnce
+	}
+	return r
+}
+
+// asRecord is the inverse of asRule.
+func asRecord(stream string, c protocol.Claim) records.Claim {
+	return records.Claim{
+		Stream: stream, Tick: c.Tick, Token: c.Token, Owner: c.Owner, Attempt: c.Attempt, Holder: c.Note,
+		Rerun: c.Mode == protocol.AtLeastOnce, Overlaps: c.Overlaps, Void: c.Void, Ended: string(c.Ended), Handed: c.Handed,
+	}
+}
+
+// kindOf is the kind of the entry of a run whose FINISH was answered so.
+func kindOf(ended protocol.Code) records.Kind {
+	switch ended {
+	case protocol.OK:
+		return records.Finished
+	case protocol.RanOut:
+		return records.RanOut
+	}
+	return records.Late
+}
+
+// codeOf is the inverse of kindOf.
+func codeOf(k records.Kind) protocol.Code {
+	switch k {
+	case records.Finished:
+		return protocol.OK
+	case records.RanOut:
+		return protocol.RanOut
+	}
+	return protocol.Late
 }
