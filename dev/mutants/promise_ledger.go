@@ -40,16 +40,16 @@ var outcomes = promise{
 			{members + "group.go", "if len(good) >= g.Quorum() {", "if len(good) > 0 {"},
 		}},
 		{"store: a dead run is running", in(oneledger, "TestLedgerConforms", "TestInterruptedWhenTheLeaseEnds"), []edit{
-			{oneledger + "entry.go", "if lease.Of(of, now).Open() {", "if of.Of(lease.Owner).Open() {"},
+			{oneledger + "read.go", "if lease.Of(of, now).Open() {", "if of.Of(lease.Owner).Open() {"},
 		}},
 		{"store: RECORD does not compare", in(oneledger, "TestRecordsUnderFaults", "TestFirstDespiteALostAnswer"), []edit{
-			{oneledger + "record.go", "If: unchanged(list[0]), Put", "If: []kv.Compare{{Key: records.EntryKey(job, records.Entry{})}}, Put"},
+			{oneledger + "ledger.go", "If: unchanged(list[0]), Put", "If: []kv.Compare{{Key: records.EntryKey(job, records.Entry{})}}, Put"},
 		}},
 		{"store: a late log replaces that of the end", in(oneledger, "TestLateLog"), []edit{
 			{oneledger + "archive.go", "if err == nil && old.At.IsZero() && !log.At.IsZero() {", "if false {"},
 		}},
 		{"store: ticks whose run was dropped are missed", in(oneledger, "TestListingsAreThoseOfAModel"), []edit{
-			{oneledger + "record.go", "case own.Tick <= p.Trimmed, list", "case p.Trimmed < 0, list"},
+			{oneledger + "ledger.go", "case own.Tick <= p.Trimmed, list", "case p.Trimmed < 0, list"},
 		}},
 		{"ledger: ticks before the start are missing", in(engine, "TestSixHoursDown"), []edit{
 			{engine + "scan.go", "l.insert(t)", "_ = t"},

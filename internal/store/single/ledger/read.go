@@ -8,6 +8,8 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
+	"github.com/quorate/quorate/internal/store/unreadable"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -129,4 +131,136 @@ func (l *Ledger) page(s span, read [4][]kv.Record, now time.Time) (p page) {
 	ledger.CountAttempts(p.entries)
 	ledger.Sort(p.entries)
 	return p
+}
+
+// skimJobs bounds the jobs of a call; pageRows bounds its entries.
+const skimJobs = 250
+
+// Skim implements [ledger.Skimmer].
+func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	skimmed := make([]ledger.Skimmed, 0, len(stretches))
+	for len(skimmed) < len(stretches) {
+		pages, err := l.pages(ctx, portion(stretches[len(skimmed):]))
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pages {
+			if perTick {
+				p.entries = ledger.OnePerTick(p.entries)
+			}
+			skimmed = append(skimmed, ledger.Skimmed{Entries: p.entries, Rest: p.rest, Trimmed: p.trimmed})
+		}
+	}
+	return skimmed, nil
+}
+
+// Search implements [ledger.Skimmer].
+func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
+	ask := slices.Clone(stretches)
+	for i := range ask {
+		ask[i].Limit *= ledger.LookedAt
+	}
+	found, err := l.Skim(ctx, ask, true)
+	for i := range found {
+		found[i] = found[i].Searched(stretches[i].Limit)
+	}
+	return found, err
+}
+
+// portion returns the spans of as many stretches as one call reads, at least one.
+func portion(stretches []ledger.Stretch) []span {
+	var spans []span
+	rows := 0
+	for _, s := range stretches {
+		if rows += s.Limit + 1; len(spans) > 0 && (len(spans) == skimJobs || rows > pageRows) {
+			break
+		}
+		spans = append(spans, span{job: s.Job, latest: s.NotAfter, since: s.Since, most: s.Limit})
+	}
+	return spans
+}
+
+// running are the owners of a job's leases that count.
+type running struct {
+	owners map[string]bool
+	// unknown: the claims or a lease cannot be read, so a run without an end may go on.
+	unknown error
+}
+
+func (l *Ledger) newRunning(claims, leases []kv.Record, now time.Time) running {
+	r := running{owners: map[string]bool{}}
+	of, err := records.Decode[records.Claims](first(claims))
+	r.skip(l.Unreadable, first(claims).Key, err)
+	for _, record := range leases {
+		lease, err := records.Decode[records.Lease](record)
+		r.skip(l.Unreadable, record.Key, err)
+		if lease.Of(of, now).Open() {
+			r.owners[lease.Owner] = true
+		}
+	}
+	return r
+}
+
+func (r *running) skip(u *unreadable.Log, k kv.Key, err error) {
+	if err != nil {
+		u.Skipped(k.String(), err)
+		r.unknown = err
+	}
+}
+
+// stored decodes a record of an entry. What cannot be read has the place that its key names, and
+// Note is what is known of it.
+func (l *Ledger) stored(r kv.Record) (stored records.Entry, note ledger.Entry) {
+	stored, err := records.Decode[records.Entry](r)
+	if err == nil && records.EntryKey(r.Key.Name, stored) != r.Key {
+		err = fmt.Errorf("the record %s is that of another entry", r.Key)
+	}
+	if err == nil && !slices.Contains(records.Kinds(), stored.Kind) {
+		err = fmt.Errorf("an entry of kind %q is unknown to this release: upgrade quorate", stored.Kind)
+	}
+	if err != nil {
+		stored = records.EntryOf(r.Key)
+	} else {
+		note, err = ledger.DecodeNote(stored.Note)
+	}
+	if err != nil {
+		l.Unreadable.Skipped(r.Key.String(), err)
+		note = unreadable.Entry(err)
+	}
+	return stored, note
+}
+
+// entry is what a listing shows of a stored entry with a note.
+func (r running) entry(job string, stored records.Entry, e ledger.Entry) ledger.Entry {
+	e = e.Placed(job, stored.Stream, time.UnixMilli(stored.Tick).UTC())
+	e.Token = locking.Token(stored.Token)
+	switch stored.Kind {
+	case records.Late:
+		if e.Outcome != ledger.LeaseLost && e.Outcome != ledger.Unreadable { // else the run knew
+			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeLateEnd})
+		}
+	case records.Started:
+		switch {
+		case r.owners[stored.Owner]:
+			e.Outcome = ledger.Running
+		case r.unknown != nil:
+			unknown := unreadable.Entry(r.unknown)
+			e.Outcome, e.Reason = unknown.Outcome, unknown.Reason
+		default:
+			why := ledger.Reason{Code: ledger.CodeInterrupted}
+			if e.Outcome == ledger.Unreadable {
+				why = why.And(e.Reason)
+			}
+			e.Outcome, e.Reason = ledger.Interrupted, why
+		}
+	}
+	return e
+}
+
+// first returns the only record of a list; one of version 0 if there is none.
+func first(list []kv.Record) kv.Record {
+	if len(list) == 0 {
+		return kv.Record{}
+	}
+	return list[0]
 }
