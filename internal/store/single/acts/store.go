@@ -1,3 +1,25 @@
+// Package acts keeps the acts of package scheduler/acts on a consistent store. All its
+// records are acts, of the kind store.Acts, each under several keys:
+//
+//	act ID           every act
+//	audit TIME ID    every act and note, newest first
+//	refused TIME ID  a refused act, newest first
+//	open ID          an open request
+//	line LINE        the latest request of a line of acts
+//	pause TARGET     the latest pause or resume of a target
+//	places N         the open requests that have some of the places
+//	queue ID         a request without an instant, made by an application's transaction
+//
+// A new act compares the record of its ID, so it is made once. It replaces the latest act of
+// its line, and its instant lies after that: so a commit that arrives after a later act of
+// the line loses.
+//
+// A transaction of an application only queues its request. Else it would hold back all
+// requests of the line until it ends, or a later one could overtake it. Readers make queued
+// requests acts.
+//
+// One new act in many deletes what is old. A new request takes a place, so requests at the same time do not
+// exceed their bound. That of pauses is checked against what was read: competing ones may exceed it.
 package acts
 
 import (
@@ -5,11 +27,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -81,3 +106,85 @@ var (
 	_ acts.Store    = (*Store)(nil)
 	_ acts.Notebook = (*Store)(nil)
 )
+
+// keep is how long at least IDs are known, and expired requests are listed. No commit is
+// under way for as long.
+const keep = 24 * time.Hour
+
+func key(name, sub string) kv.Key {
+	return kv.Key{Kind: kv.Acts, Name: name, Sub: url.PathEscape(sub)}
+}
+
+// logKey is the key of an act in a log.
+func logKey(log string, a acts.Act) kv.Key {
+	return kv.Key{Kind: kv.Acts, Name: log, Sub: records.EntryOrder(a.At.UnixMilli()) + " " + url.PathEscape(a.ID)}
+}
+
+// idOf is the key by ID of an act in a log.
+func idOf(inLog kv.Key) kv.Key {
+	_, id, _ := strings.Cut(inLog.Sub, " ")
+	return kv.Key{Kind: kv.Acts, Name: "act", Sub: id}
+}
+
+// lineKey is the key of the latest act of the line.
+func lineKey(a acts.Act) kv.Key {
+	if a.Kind.Request() {
+		return key("line", a.Line())
+	}
+	return key("pause", a.Line())
+}
+
+// put makes t write the act under each of the keys.
+func put(t *kv.Txn, a acts.Act, keys ...kv.Key) error {
+	text, err := a.Encode()
+	for _, k := range keys {
+		t.Put = append(t.Put, kv.Write{Key: k, Value: text})
+	}
+	return err
+}
+
+// decode returns the acts that can be read.
+func (s *Store) decode(list []kv.Record) []acts.Act {
+	all := make([]acts.Act, 0, len(list))
+	for _, r := range list {
+		if act, err := acts.Decode(r.Value); err != nil {
+			s.Unreadable.Skipped(r.Key.String(), err)
+		} else {
+			all = append(all, act)
+		}
+	}
+	return all
+}
+
+// unreadable are what listings show of the records that cannot be read.
+func (s *Store) unread(list []kv.Record) (all []acts.Act) {
+	for _, r := range list {
+		if _, err := acts.Decode(r.Value); err != nil {
+			order, _, _ := strings.Cut(r.Key.Sub, " ")
+			all = append(all, unreadable.Act(r.Key.String(), time.UnixMilli(records.MilliOf(order)).UTC(), err))
+		}
+	}
+	return all
+}
+
+// Copied returns what stores the acts of another store, in the order of their times. Of
+// two writes with the same key the last counts.
+func Copied(list []acts.Act) ([]kv.Write, error) {
+	var t kv.Txn
+	for _, a := range list {
+		keys := []kv.Key{logKey("audit", a)}
+		switch {
+		case a.Refused():
+			keys = []kv.Key{logKey("refused", a)}
+		case !a.IsNote():
+			keys = append(keys, key("act", a.ID), lineKey(a))
+		}
+		if a.Kind.Request() && !a.Refused() && a.Closed.IsZero() {
+			keys = append(keys, key("open", a.ID))
+		}
+		if err := put(&t, a, keys...); err != nil {
+			return nil, err
+		}
+	}
+	return t.Put, nil
+}
