@@ -10,13 +10,13 @@ var oneStore = promise{
 	text: "On one consistent store claims keep the promises that they keep on a quorum of nodes.",
 	plants: []plant{
 		{"store: another life is taken for the same", in(claims, "TestStaleStandby"), []edit{
-			{"internal/store/single/records/cluster.go", "l.Life == s.Life && ", ""},
+			{"internal/store/single/records/records.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: another life counts as old, in a simulation", in(sim, "TestSimOnStore").with("-seeds=200").saying("broken: "), []edit{
-			{"internal/store/single/records/cluster.go", "l.Life == s.Life && ", ""},
+			{"internal/store/single/records/records.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: another life counts as old, on standbys", in(campaigns, "TestCampaignPromotions").saying("ran twice"), []edit{
-			{"internal/store/single/records/cluster.go", "l.Life == s.Life && ", ""},
+			{"internal/store/single/records/records.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: only claims note another life", in("replica", "TestFailoverBetweenRareTicks"), []edit{
 			{"replica/single.go", "; now.Unnoted {", "; false {"},
@@ -64,7 +64,7 @@ var oneStore = promise{
 			{claims + "end.go", "return err != nil && !errors.Is(err, kv.ErrTooLarge)", "return errors.Is(err, kv.ErrUnavailable)"},
 		}},
 		{"store: another life forgets tokens that are ahead", in(claims, "TestAnotherLifeAfterTokensAhead"), []edit{
-			{"internal/store/single/records/cluster.go", "\tnext.Ahead = l.Ahead\n", ""},
+			{"internal/store/single/records/records.go", "\tnext.Ahead = l.Ahead\n", ""},
 		}},
 		{"clockless: a lease is free at first sight", in(claims, "TestLeaseIsObserved"), []edit{
 			{claims + "observer.go", "now.Add(l.cfg.lasts(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},

@@ -1,10 +1,49 @@
+// Package kv is the contract of a consistent store: one PostgreSQL, for example, in
+// place of a quorum of Redis nodes. Locks, ledger, roster and acts stand on it. Package
+// kvtest checks those who implement it.
+//
+// # Records
+//
+// A store keeps small JSON documents, the records, each under a [Key]. It need not
+// understand them. All decisions are made by [Store.Commit]: a transaction that names the
+// versions it has seen, and writes only if none of them has changed. So every decision is
+// made from what is stored, and of two that contradict each other one loses.
+//
+// # Promises of a Store
+//
+//   - Reads and commits are linearizable: a call sees everything that was committed before
+//     it began.
+//   - A commit happens wholly or not at all. If the store does not answer, it is unknown
+//     whether it happened, or will happen soon.
+//   - A key never has the same version twice within a life, also after it was deleted.
+//   - Every answer carries the life of the server that gave it, and the server's clock if
+//     it has one.
+//
+// # Lives
+//
+// A life is a stretch in which the store forgets nothing. A server that may have forgotten
+// what another one has acknowledged has another life: a standby that was promoted, or a
+// server that was restored from a backup. A transaction names the life in which its
+// versions were read, and loses in any other.
+//
+// # Stores without a clock
+//
+// The answers of etcd and ZooKeeper carry no clock: [Stamp.Now] is zero. On such a store
+// leases expire by observation, as package claims describes, and replicas' clocks decide on
+// nothing else that is promised within a life. Times in records, such as that of an act or a
+// heartbeat, are then the clocks of the replicas that wrote them ([Stamp.At]).
+//
+// Locks treat another life as they treat a Redis node that has lost its memory: for a grace
+// they grant nothing that may have been granted before.
 package kv
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -225,3 +264,79 @@ type unavailable struct{}
 func (unavailable) Error() string { return "the store does not answer" }
 
 func (unavailable) Is(target error) bool { return target == locking.ErrNoQuorum }
+
+// Compare orders points as stores order their keys.
+func (p Point) Compare(q Point) int {
+	return cmp.Or(strings.Compare(p.Name, q.Name), strings.Compare(p.Sub, q.Sub))
+}
+
+func (k Key) String() string {
+	text := string(k.Kind) + " " + k.Name
+	if k.Sub != "" {
+		text += " " + k.Sub
+	}
+	return text
+}
+
+// Check reports what is wrong with t, nil for nothing. Every Store calls it first.
+func (t Txn) Check(l Limits) error {
+	bytes, seen := 0, map[Key]bool{}
+	change := func(k Key) error {
+		if seen[k] {
+			return fmt.Errorf("a transaction changes %s twice", k)
+		}
+		seen[k] = true
+		return k.check()
+	}
+	for _, w := range t.Put {
+		bytes += len(w.Value)
+		if err := change(w.Key); err != nil {
+			return err
+		}
+	}
+	for _, k := range t.Delete {
+		if err := change(k); err != nil {
+			return err
+		}
+	}
+	for _, c := range t.If {
+		if err := c.Key.check(); err != nil {
+			return err
+		}
+	}
+	if keys := len(t.If) + len(seen); keys > l.Keys || bytes > l.Bytes {
+		return fmt.Errorf("%w: %d keys and %d bytes, at most %d and %d", ErrTooLarge, keys, bytes, l.Keys, l.Bytes)
+	}
+	return nil
+}
+
+func (k Key) check() error {
+	if k.Kind == "" || strings.ContainsRune(k.Name+k.Sub, 0) {
+		return fmt.Errorf("%q is no key: it has no kind, or a zero byte", k.String())
+	}
+	return nil
+}
+
+// A Server is a Store with what operators need: a name, a check, Close.
+type Server interface {
+	Store
+	// Name tells people which server it is, without secrets.
+	Name() string
+	// Check judges the server and its settings. Errors are those of Read.
+	Check(ctx context.Context) (Checkup, error)
+	// Close closes the connections. No call may follow.
+	Close()
+}
+
+// A Checkup is the result of Check.
+type Checkup struct {
+	Version  string
+	Findings []Finding
+}
+
+// A Finding is a setting that may cost ticks or memory. Text says what to do.
+type Finding struct {
+	Topic string
+	Mend  bool // it must be fixed; false: for information
+	Text  string
+}
