@@ -1,3 +1,12 @@
+// Package postgres lets a replica keep everything in PostgreSQL, in place of Redis nodes:
+//
+//	r, err := replica.New(replica.Config{
+//		Store: &postgres.Store{URL: "postgres://user@10.0.0.1:5432/app"},
+//		Jobs:  …,
+//	})
+//
+// `quorate store migrate` makes the tables. With a configuration file that has a postgres
+// section, an empty Store is enough.
 package postgres
 
 import (
@@ -8,7 +17,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"

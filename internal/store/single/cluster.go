@@ -1,3 +1,6 @@
+// Package single is the store of a cluster on one consistent store, such as PostgreSQL.
+// Replicas use it, and commands that look at a cluster or act on it without a replica.
+// [Cluster] puts its rooms together: claims, ledger and acts.
 package single
 
 import (
@@ -10,6 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/ledger"
+	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -122,3 +126,24 @@ var (
 	_ view.Locks = (*Cluster)(nil)
 	_ view.Nodes = (*Cluster)(nil)
 )
+
+// Service implements listing.Owned.
+func (c *Cluster) Service(ctx context.Context, name string, replace bool) (string, error) {
+	for {
+		list, stamp, err := c.heard.Read(ctx, records.ServiceKey())
+		if err != nil {
+			return "", err
+		}
+		kept, err := records.Decode[records.Service](list[0])
+		if err != nil || name == "" || kept.Name != "" && !replace {
+			return kept.Name, err
+		}
+		o, err := c.heard.Commit(ctx, kv.Txn{
+			Life: stamp.Life, If: []kv.Compare{{Key: records.ServiceKey(), Version: list[0].Version}},
+			Put: []kv.Write{records.Put(records.ServiceKey(), records.Service{Name: name})},
+		})
+		if err != nil || o.Won {
+			return name, err
+		}
+	}
+}

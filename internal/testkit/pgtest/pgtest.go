@@ -10,7 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/quorate/quorate/internal/testkit/servertest"
 )
 
@@ -159,3 +161,138 @@ server_fast_close = 1
 }
 
 func program(t testing.TB, name string) string { return servertest.Program(t, name, "postgresql") }
+
+// Standby starts a copy of s that follows it. Commits at s do not wait for it, unless a
+// setting says so.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	b := newServer(t, s.settings)
+	b.Follow(t, s)
+	return b
+}
+
+// Follow makes a server that has ended a standby of another, at its old address. It forgets
+// what it had.
+func (s *Server) Follow(t testing.TB, primary *Server) {
+	t.Helper()
+	if err := os.RemoveAll(s.data); err != nil {
+		t.Fatal(err)
+	}
+	s.home.Run(t, program(t, "pg_basebackup"), "-D", s.data, "-h", "127.0.0.1", "-p", primary.port, "-U", "postgres",
+		"--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync")
+	s.Restart(t)
+}
+
+// AwaitStandby waits until the standbys of s have all that it has committed.
+func (s *Server) AwaitStandby(t testing.TB) {
+	t.Helper()
+	c := s.connect(t)
+	defer func() { _ = c.Close(t.Context()) }()
+	const behind = `SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 1) FROM pg_stat_replication`
+	for bytes := 1.0; bytes > 0; {
+		if err := c.QueryRow(t.Context(), behind).Scan(&bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// CutOff makes a standby receive nothing more from its primary.
+func (s *Server) CutOff(t testing.TB) {
+	t.Helper()
+	c := s.connect(t)
+	defer func() { _ = c.Close(t.Context()) }()
+	for _, statement := range []string{`ALTER SYSTEM SET primary_conninfo = ''`, `SELECT pg_reload_conf()`} {
+		if _, err := c.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for receivers := 1; receivers > 0; {
+		if err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_wal_receiver`).Scan(&receivers); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Promote makes a standby a primary, whatever has become of the one that it follows. It
+// returns when the last transaction that it has was committed.
+func (s *Server) Promote(t testing.TB) (last time.Time) {
+	t.Helper()
+	s.home.Run(t, program(t, "pg_ctl"), "promote", "--wait", "-D", s.data)
+	c := s.connect(t)
+	defer func() { _ = c.Close(t.Context()) }()
+	if err := c.QueryRow(t.Context(), `SELECT coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())`).Scan(&last); err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+func (s *Server) connect(t testing.TB) *pgx.Conn {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// URLOf is the URL for several servers, of which the one that writes is to be used.
+func URLOf(servers ...*Server) string {
+	hosts := make([]string, len(servers))
+	for i, s := range servers {
+		hosts[i] = s.Addr()
+	}
+	return URL(strings.Join(hosts, ","), url.User("postgres"), "postgres")
+}
+
+// Secure makes the server speak TLS with a certificate that is also that of the clients which it
+// trusts, and ends no connection. Every role but postgres needs TLS with such a certificate, and a
+// password.
+func (s *Server) Secure(t testing.TB, cert, key []byte) {
+	t.Helper()
+	for name, text := range map[string][]byte{
+		"server.crt": cert, "root.crt": cert, "server.key": key,
+		"pg_hba.conf": []byte("host all postgres 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n"),
+	} {
+		if err := os.WriteFile(filepath.Join(s.data, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.home.Own(t, s.data)
+	c := s.connect(t)
+	defer func() { _ = c.Close(t.Context()) }()
+	for _, statement := range []string{`ALTER SYSTEM SET ssl_ca_file = 'root.crt'`, `ALTER SYSTEM SET ssl = on`, `SELECT pg_reload_conf()`} {
+		if _, err := c.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Odd is the SQL that gives a role or a database, such as "ROLE app", settings that change what
+// statements mean or return.
+func Odd(of string) string {
+	var all strings.Builder
+	for _, setting := range []string{
+		`DateStyle = 'German, DMY'`, `IntervalStyle = 'sql_standard'`, `TimeZone = 'Asia/Kathmandu'`, `bytea_output = 'escape'`,
+		`extra_float_digits = -15`, `search_path = odd, pg_catalog`, `session_replication_role = 'replica'`, `row_security = off`,
+		`standard_conforming_strings = off`, `escape_string_warning = off`, `backslash_quote = on`, `array_nulls = off`,
+		`transform_null_equals = on`, `quote_all_identifiers = on`, `plan_cache_mode = 'force_custom_plan'`, `enable_indexscan = off`,
+		`default_transaction_deferrable = on`, `check_function_bodies = off`, `client_min_messages = 'debug1'`, `synchronous_commit = off`,
+		`quorate.system_identifier = '1'`, `work_mem = 64`, `temp_file_limit = 0`, `enable_bitmapscan = off`, `enable_indexonlyscan = off`,
+		`enable_sort = off`, `enable_nestloop = off`, `enable_hashjoin = off`, `enable_mergejoin = off`, `jit_above_cost = 0`,
+		`jit_inline_above_cost = 0`, `jit_optimize_above_cost = 0`, `geqo_threshold = 2`, `join_collapse_limit = 1`, `xmlbinary = 'hex'`,
+		`idle_session_timeout = '5s'`, `exit_on_error = on`, `log_statement = 'all'`,
+	} {
+		all.WriteString("ALTER " + of + " SET " + setting + ";\n")
+	}
+	return all.String()
+}
+
+// OddFunctions is the SQL that makes functions which are found in place of those of PostgreSQL, with
+// the settings of Odd, if statements do not name their schema.
+const OddFunctions = `CREATE SCHEMA odd;
+GRANT USAGE ON SCHEMA odd TO PUBLIC;
+CREATE FUNCTION odd.regexp_replace(text, text, text, text) RETURNS text LANGUAGE sql AS 'SELECT $$odd$$';
+CREATE FUNCTION odd.current_setting(text) RETURNS text LANGUAGE sql AS 'SELECT $$odd$$';
+CREATE FUNCTION odd.hashtextextended(text, bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1/0';
+CREATE FUNCTION odd.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT $$epoch$$::timestamptz';
+`
