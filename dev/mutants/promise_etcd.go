@@ -19,7 +19,7 @@ var etcd = promise{
 			{etcdCalls, "[]clientv3.Cmp{clientv3.Compare(clientv3.Value(s.lifeKey()), \"=\", t.Life)}", "[]clientv3.Cmp{}"},
 		}},
 		{"etcd: a restored backup goes unnoticed", in(onEtcd, "TestRestore").with("-short"), []edit{
-			{onEtcd + "/life.go", "stored.number <= known.number && h.Revision < revision", "h.Revision < 0"},
+			{etcdCalls, "stored.number <= known.number && h.Revision < revision", "h.Revision < 0"},
 		}},
 	},
 }

@@ -1,3 +1,28 @@
+// Package etcd keeps everything in etcd, in place of Redis nodes. It is in a module of its
+// own, so that nobody else carries etcd's client:
+//
+//	r, err := replica.New(replica.Config{
+//		Store: &etcd.Store{Endpoints: []string{"https://10.0.0.1:2379", …}},
+//		Jobs:  …,
+//	})
+//
+// With a configuration file that has an etcd section, an empty Store is enough.
+//
+// # On etcd
+//
+// A transaction of package kv is one of etcd. Versions are mod revisions, which grow
+// with each change of any key, so they never repeat. Reads are linearizable: etcd asks a
+// quorum of its members before it answers. Records of one answer have one revision.
+//
+// Leases of etcd are not used: a new leader renews all of them. Leases expire by
+// observation, see package claims.
+//
+// Each key begins with quorate/NAMESPACE/. The key quorate/NAMESPACE/life has the store's life.
+// A process that finds another cluster behind it, or a revision below one that it has seen,
+// writes the next life. If no process was running when a backup was restored, and the
+// cluster has the same identity, nothing shows it: then `quorate-etcd store init --restored` is
+// needed. The identity is computed from the members' names and addresses and from the cluster's
+// token, so a restored cluster often has the same.
 package etcd
 
 import (
@@ -11,16 +36,38 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/replica"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/single/kv"
 )
+
+// A Store is where a replica keeps everything. The zero value takes the etcd section of the
+// configuration file.
+type Store struct {
+	// Endpoints are the URLs of all members.
+	Endpoints []string
+}
+
+// Section implements [replica.Store].
+func (s *Store) Section() string { return config.SectionEtcd }
+
+// Address implements [replica.Store].
+func (s *Store) Address() string { return strings.Join(s.Endpoints, ",") }
+
+// Open implements [replica.Store].
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
+	return open(cluster), nil
+}
+
+var _ replica.Store = (*Store)(nil)
 
 // limits are those of etcd's defaults: 128 operations and 1.5 MiB in a request.
 var limits = kv.Limits{Keys: 120, Bytes: 1 << 20}
@@ -197,4 +244,73 @@ func (s *server) ask(ctx context.Context, repeatable, others bool, c *clientv3.C
 	}
 	_, unsent := errors.AsType[unsentError](err)
 	return !unsent, err
+}
+
+// logins is how often a call is made: users may change again while it logs in.
+const logins = 3
+
+// A token shows who calls. All members take it. etcd forgets it after a while, in a restart, and
+// when somebody changes users. The client of etcd could log in, too: but it sends the old token with
+// that, which etcd 3.4 refuses for ever.
+type token struct {
+	text   string // empty: etcd asks for no user
+	user   string // whose it is
+	number int    // of the login; 0: none yet
+}
+
+// in returns the context of a call with the token.
+func (t token) in(ctx context.Context) context.Context {
+	if t.text == "" {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, t.text)
+}
+
+// login returns a token that is newer than the one that was refused. Calls that wait for one share it.
+func (s *server) login(ctx context.Context, c *clientv3.Client, refused token) (token, error) {
+	if s.Username == "" {
+		return token{}, nil
+	}
+	if last := s.token.Load(); last.number > refused.number {
+		return *last, nil
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return token{}, loginError{ctx.Err()}
+	}
+	last := s.token.Load()
+	if last.number > refused.number {
+		return *last, nil
+	}
+	now, err := s.fresh()
+	if err != nil {
+		return token{}, loginError{err}
+	}
+	next := token{user: now.Username, number: last.number + 1}
+	switch r, err := c.Authenticate(ctx, now.Username, now.Password); {
+	case err == nil:
+		next.text = r.Token
+	case !errors.Is(err, rpctypes.ErrAuthNotEnabled):
+		return token{}, loginError{err}
+	}
+	s.token.Store(&next)
+	return next, nil
+}
+
+// A loginError is why there is no token for a call, which was not made then.
+type loginError struct{ error }
+
+func (e loginError) Error() string { return "logging in for a token: " + e.error.Error() }
+
+func (e loginError) Unwrap() error { return e.error }
+
+// refusesToken reports whether etcd has refused a call because of its token, or because it had none.
+// It has changed nothing then: it compares tokens before a transaction. Older releases have no code for
+// a change of users.
+func refusesToken(err error) bool {
+	known := rpctypes.Error(err)
+	return errors.Is(known, rpctypes.ErrInvalidAuthToken) || errors.Is(known, rpctypes.ErrAuthOldRevision) || errors.Is(known, rpctypes.ErrUserEmpty) ||
+		err != nil && strings.Contains(err.Error(), "auth: revision in header is old")
 }

@@ -1,0 +1,215 @@
+// Package zookeeper keeps everything in ZooKeeper, in place of Redis nodes. It is in a module of
+// its own, so that nobody else carries ZooKeeper's client:
+//
+//	r, err := replica.New(replica.Config{
+//		Store: &zookeeper.Store{Servers: []string{"10.0.0.1:2181", …}},
+//		Jobs:  …,
+//	})
+//
+// With a configuration file that has a zookeeper section, an empty Store is enough.
+//
+// # On ZooKeeper
+//
+// All nodes are below CHROOT/quorate/NAMESPACE:
+//
+//	/life            the store's life, set by each transaction; its only child has the same name
+//	/KIND/NAME=      a record without a Sub
+//	/KIND/NAME/SUB   any other record
+//
+// The data of a record are its version, which is random, and its value. Its only child has the
+// version as its name. So a transaction of package kv is one multi of ZooKeeper: to compare a
+// record, it checks that the child exists, and to compare one that does not exist, it makes and
+// deletes it. Versions of nodes in ZooKeeper begin again when a node was deleted; these do not.
+//
+// Before each answer a server is told to catch up with its leader (sync). A leader that was
+// deposed, and does not know it, may answer with what was true a moment before. So an answer may be
+// old, but no transaction that rests on it can win.
+//
+// ZooKeeper answers for one node at a time. That several answers are of one moment is shown by the
+// transaction identifiers in them, see cut.
+//
+// Ephemeral nodes are not used: their end depends on a session, which a pause or a slow network
+// ends. Leases expire by observation, see package claims.
+//
+// A process that finds fewer transactions counted than it has seen writes the next
+// life. If no process was running when a backup was restored, nothing shows it: then
+// `quorate-zookeeper store init --restored` is needed.
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/stores/zookeeper/internal/session"
+)
+
+// A Store is where a replica keeps everything. The zero value takes the zookeeper section of the
+// configuration file.
+type Store struct {
+	// Servers are all servers of the ensemble, as host:port.
+	Servers []string
+}
+
+// Section implements [replica.Store].
+func (s *Store) Section() string { return config.SectionZooKeeper }
+
+// Address implements [replica.Store].
+func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
+
+// Open implements [replica.Store].
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
+	kept := cluster.ZooKeeper
+	return open(options{
+		Config:  session.Config{Servers: kept.Servers, Login: cluster.Login},
+		secured: kept.Username != "", chroot: kept.Chroot, namespace: cluster.Namespace,
+	})
+}
+
+var _ replica.Store = (*Store)(nil)
+
+// limits are what a request may have by ZooKeeper's default, jute.maxbuffer = 1 MiB, with room
+// for paths and ACLs.
+var limits = kv.Limits{Keys: 120, Bytes: 768 << 10}
+
+// options say where the records are.
+type options struct {
+	session.Config
+	secured           bool // there is a user, who alone gets rights
+	chroot, namespace string
+}
+
+// A server is a [kv.Store] on the servers of one ZooKeeper ensemble.
+type server struct {
+	*session.Client
+	chroot string
+	root   string // of all nodes
+	acl    []zk.ACL
+	lives  lives
+	hints  hints
+}
+
+var _ kv.Server = (*server)(nil)
+
+func open(o options) (*server, error) {
+	c, err := session.New(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{Client: c, chroot: o.chroot, root: strings.TrimRight(o.chroot, "/") + "/quorate/" + escape(o.namespace), acl: zk.WorldACL(zk.PermAll)}
+	if o.secured {
+		s.acl = zk.AuthACL(zk.PermAll) // of the user who creates the node
+	}
+	return s, nil
+}
+
+// Name implements [kv.Server].
+func (s *server) Name() string { return "ZooKeeper " + strings.Join(s.Servers, ",") + s.chroot }
+
+// Limits implements [kv.Store].
+func (s *server) Limits() kv.Limits { return limits }
+
+// do makes a call. If it was refused, the error says what to do.
+func do[T any](ctx context.Context, s *server, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (T, error) {
+	v, err := session.Do(ctx, s.Client, repeatable, call)
+	if session.IsRefusal(err) {
+		err = s.refused(err)
+	}
+	return v, err
+}
+
+// refused says what to do about what ZooKeeper refuses.
+func (s *server) refused(err error) error {
+	who := "everybody, since zookeeper.username is not set,"
+	if login, err := s.Login(); err == nil && login.Username != "" {
+		who = "the user " + login.Username + " with this password"
+	}
+	return fmt.Errorf("ZooKeeper refuses it (%w): %s has no right to %s; check zookeeper.username and password, and the ACL of that node or the one above it", err, who, s.root)
+}
+
+// escape makes a text the name of a node: it has no slash and no =, and is neither empty nor dots.
+func escape(text string) string {
+	if strings.Trim(text, ".") == "" {
+		return "%" + text
+	}
+	return url.QueryEscape(text)
+}
+
+// unescape is the inverse of escape. It reports whether the name is one of this store.
+func unescape(name string) (string, bool) {
+	if rest, ok := strings.CutPrefix(name, "%"); ok && strings.Trim(rest, ".") == "" {
+		return rest, true
+	}
+	text, err := url.QueryUnescape(name)
+	return text, err == nil
+}
+
+// Check implements [kv.Server].
+func (s *server) Check(ctx context.Context) (kv.Checkup, error) {
+	return do(ctx, s, true, func(ctx context.Context, c *zk.Conn) (found kv.Checkup, err error) {
+		members, _, err := c.Get("/zookeeper/config")
+		if err != nil && !session.IsRefusal(err) {
+			return found, err
+		}
+		if err == nil {
+			s.countMembers(string(members), &found)
+		}
+		found.Version = "ZooKeeper " + s.versionOf(ctx, c.Server())
+		return found, nil
+	})
+}
+
+func (s *server) countMembers(list string, found *kv.Checkup) {
+	voting := len(voter.FindAllString(list, -1))
+	var text string
+	switch {
+	case voting <= 1: // a server alone has no list
+		text = "ZooKeeper has one server: no tick runs while it is down, and all is lost with its disk; three survive the loss of one"
+	case voting%2 == 0:
+		text = fmt.Sprintf("ZooKeeper has %d voting servers, which survive no more losses than %d: add or remove one", voting, voting-1)
+	case voting > len(s.Servers):
+		text = fmt.Sprintf("ZooKeeper has %d servers, and zookeeper.servers lists %d: list all, so that a replica can reach another one", voting, len(s.Servers))
+	default:
+		return
+	}
+	found.Findings = append(found.Findings, kv.Finding{Topic: "members", Text: text})
+}
+
+// What ZooKeeper says of itself.
+var (
+	voter   = regexp.MustCompile(`(?m)^server\.\d+=.*:participant`)
+	version = regexp.MustCompile(`^Zookeeper version: ([0-9.]+)`)
+)
+
+// patience is for the answer to srvr.
+const patience = time.Second
+
+const unknown = "of an unknown version"
+
+// versionOf asks a server for its version by the command srvr. It may be forbidden.
+func (s *server) versionOf(ctx context.Context, at string) string {
+	login, err := s.Login()
+	if err != nil {
+		return unknown
+	}
+	c, err := session.Dial(ctx, login.TLS, at, patience)
+	if err != nil {
+		return unknown
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	_, _ = io.WriteString(c, "srvr")
+	text, _ := io.ReadAll(c)
+	if found := version.FindSubmatch(text); found != nil {
+		return string(found[1])
+	}
+	return unknown
+}
