@@ -21,31 +21,31 @@ const streamPlain = "lock"
 
 // A try is one owner. It wins a claim, keeps it and ends it, or is voided.
 type try struct {
-	protocol.Try
 	l     *Locker
 	req   locking.Request
-	lease kv.Key
-	begun time.Time // before the first request of the transaction that won, or may have won
-	// unsure: a transaction may have won, or may still win, in the life.
+	asks  protocol.Try // the request, for the rules; its owner is a value that no other try has
+	lease kv.Key       // of its claim
+	begun time.Time    // before the first request of the transaction that won, or may have won
+	// unsure: a transaction had no answer, so it may have won in the life, or may still win.
 	unsure   bool
-	life     string
+	life     string   // empty unless unsure
 	tokens   []uint64 // of all transactions
 	compared uint64   // the version of the claims in the last of them
 }
 
 func newTry(l *Locker, req locking.Request, owner string) *try {
-	t := &try{l: l, req: req, Try: protocol.Try{
+	t := &try{l: l, req: req, asks: protocol.Try{
 		Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside, TTL: req.TTL.Milliseconds(),
 	}}
-	if t.Plain {
-		t.Stream = streamPlain
+	if t.asks.Plain {
+		t.asks.Stream = streamPlain
 	} else {
-		t.Tick = req.Tick.UnixMilli()
+		t.asks.Tick = req.Tick.UnixMilli()
 	}
 	if req.Mode == locking.AtLeastOnce {
-		t.Mode = protocol.AtLeastOnce
+		t.asks.Mode = protocol.AtLeastOnce
 	}
-	t.lease = records.LeaseKey(req.Name, records.Claim{Stream: t.Stream, Tick: t.Tick, Overlaps: t.Overlaps})
+	t.lease = records.LeaseKey(req.Name, records.Claim{Stream: t.asks.Stream, Tick: t.asks.Tick, Overlaps: t.asks.Overlaps})
 	return t
 }
 
@@ -68,9 +68,10 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	return lease, nil
 }
 
-// win makes transactions until one wins, or a rule refuses the claim.
+// win tells how a tick is won on one store. It takes the steps again while a transaction loses
+// to another replica's, or has no answer.
 func (t *try) win(ctx context.Context) (*lease, error) {
-	var last error
+	var last error // why the store did not answer; nil: it did
 	for tries := range maxTries {
 		if tries > 0 && last != nil {
 			retry.After(ctx, t.l.cfg.Timeout/4)
@@ -78,6 +79,9 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		if ctx.Err() != nil {
 			return nil, t.unanswered(last)
 		}
+
+		// 1. Read the claims and leases of the name, and the life, all from one moment. What is
+		// won lasts from before this request, or from before an earlier one that may have won.
 		if !t.unsure {
 			t.begun = time.Now()
 		}
@@ -88,31 +92,58 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 			}
 			continue
 		}
-		if c := v.claims.Of(t.Owner); t.unsure && c.Open() {
-			return t.found(v, c)
+
+		// 2. An earlier transaction without an answer may have made the claim. In another life
+		// it does not count: others may know nothing of it.
+		if c := v.claims.Of(t.asks.Owner); t.unsure && c.Open() {
+			if v.stamp.Life != t.life {
+				return nil, t.unanswered(errOtherLife)
+			}
+			h := held{life: t.life, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
+			if h.lease.Owner == t.asks.Owner {
+				h.version = v.versions[t.lease]
+			}
+			return t.granted(protocol.Bid{Token: c.Token, Attempt: c.Attempt, Note: c.Holder}, h)
 		}
-		txn, c, refused := t.decide(v)
-		if refused != nil {
-			return nil, t.refused(ctx, v, refused)
+
+		// 3. The rules decide. LOCK says which token comes next, COMMIT accepts the claim.
+		n := t.l.node(v)
+		s, seen := protocol.Lock(v.state(), n, t.asks)
+		if seen.Code != protocol.OK {
+			return nil, t.refused(ctx, v, seen, 0)
 		}
-		t.compared = v.versions[records.ClaimsKey(t.req.Name)]
+		bid := protocol.Bid{Token: max(tokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
+		s, got := protocol.Commit(s, v.goingOn(n), t.asks, bid)
+		if got.Code != protocol.OK {
+			return nil, t.refused(ctx, v, got, seen.Fence)
+		}
+
+		// 4. One transaction writes the claim, its lease and the entry of the run. It loses if
+		// anything that was read has changed.
+		t.tokens, t.compared = append(t.tokens, bid.Token), v.versions[records.ClaimsKey(t.req.Name)]
+		txn := t.claim(v, v.after(s), bid)
 		o, sent, err := t.l.commit(ctx, v, txn)
 		switch {
-		case err != nil && !errors.Is(err, kv.ErrUnavailable):
+		case err != nil && !errors.Is(err, kv.ErrUnavailable): // the store refuses
 			return nil, t.unanswered(err)
 		case errors.Is(err, kv.ErrLocked):
 			return nil, t.locked(ctx, err)
-		case kv.Unknown(err):
+		case kv.Unknown(err): // step 2 will tell
 			t.unsure, t.life, last = true, cmp.Or(t.life, v.stamp.Life), err
+			continue
 		case err != nil:
 			last = err
-		case o.Won:
-			l, err := t.granted(c, held{life: v.stamp.Life, version: o.Version, lease: t.leaseOf(v, c), at: sent, clock: o.Stamp.Now})
-			if err == nil {
-				l.left = v.left(txn, o)
-			}
-			return l, err
+			continue
+		case !o.Won:
+			continue
 		}
+
+		// 5. It is won.
+		l, err := t.granted(bid, held{life: v.stamp.Life, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
+		if err == nil {
+			l.left = v.left(txn, o)
+		}
+		return l, err
 	}
 	if last != nil {
 		return nil, t.unanswered(last)
@@ -123,37 +154,20 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 // read reads what decides on the claim: a tick that may run beside others needs the job's
 // lease and its own, all others need all leases. More may be an entry.
 func (t *try) read(ctx context.Context, more ...kv.Key) (v view, err error) {
-	if t.Overlaps {
+	if t.asks.Overlaps {
 		v, err = t.l.read(ctx, t.req.Name, append(more, records.LeaseKey(t.req.Name, records.Claim{}), t.lease)...)
 	} else {
 		v, err = t.l.readAll(ctx, t.req.Name, more...)
 	}
-	if v.leases[t.lease].Owner == t.Owner {
+	if v.leases[t.lease].Owner == t.asks.Owner {
 		delete(v.ends, t.lease) // it knows when it wrote it
 	}
 	return v, err
 }
 
-// decide applies LOCK and COMMIT, and returns the transaction that makes the claim.
-func (t *try) decide(v view) (kv.Txn, records.Claim, *refusal) {
-	n := t.l.node(v)
-	s, seen := protocol.Lock(v.state(), n, t.Try)
-	if seen.Code != protocol.OK {
-		return kv.Txn{}, records.Claim{}, &refusal{Answer: seen}
-	}
-	bid := protocol.Bid{Token: max(tokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
-	s, got := protocol.Commit(s, v.goingOn(n), t.Try, bid)
-	if got.Code != protocol.OK {
-		return kv.Txn{}, records.Claim{}, &refusal{Answer: got, fence: seen.Fence}
-	}
-	t.tokens = append(t.tokens, bid.Token)
-	c := asRecord(t.Stream, s.Streams[t.Stream])
-	return t.claim(v, v.after(s), c), c, nil
-}
-
-// claim is the transaction that makes the claim c, of those after it. It drops the leases that
-// have expired or ended, so their late extensions lose.
-func (t *try) claim(v view, after records.Claims, c records.Claim) kv.Txn {
+// claim is the transaction that makes the claim of the bid, which is one of those after it. It
+// drops the leases that have expired or ended, so their late extensions lose.
+func (t *try) claim(v view, after records.Claims, bid protocol.Bid) kv.Txn {
 	var txn kv.Txn
 	var dropped []kv.Key
 	after.Earlier, dropped = v.prune(after.Earlier, t.l.maxPruned())
@@ -172,24 +186,39 @@ func (t *try) claim(v view, after records.Claims, c records.Claim) kv.Txn {
 	if v.claims.Fence == 0 {
 		v.compare(&txn, records.ForgottenKey())
 	}
-	txn.Put = append(txn.Put, records.Put(records.ClaimsKey(t.req.Name), after), records.Put(t.lease, t.leaseOf(v, c)))
-	if !t.Plain {
-		txn.Put = append(txn.Put, t.entry(c, records.Started, t.req.Note))
+	txn.Put = append(txn.Put, records.Put(records.ClaimsKey(t.req.Name), after), records.Put(t.lease, t.leaseOf(v, bid.Token)))
+	if !t.asks.Plain {
+		txn.Put = append(txn.Put, t.entry(bid, records.Started, t.req.Note))
 	}
 	return txn
 }
 
-// leaseOf is the lease of the claim c from the moment of the view on.
-func (t *try) leaseOf(v view, c records.Claim) records.Lease {
-	return records.Lease{Owner: t.Owner, Token: c.Token, Until: v.stamp.Now.UnixMilli() + t.TTL, TTL: t.TTL, Evicted: v.evicted(t.lease)}
+// leaseOf is the lease of the claim with the token, from the moment of the view on.
+func (t *try) leaseOf(v view, token uint64) records.Lease {
+	return records.Lease{
+		Owner: t.asks.Owner, Token: token, Until: v.stamp.Now.UnixMilli() + t.asks.TTL, TTL: t.asks.TTL, Evicted: v.evicted(t.lease),
+	}
 }
 
 // entry is the write of the run's entry.
-func (t *try) entry(c records.Claim, k records.Kind, note []byte) kv.Write {
+func (t *try) entry(bid protocol.Bid, k records.Kind, note []byte) kv.Write {
 	e := records.Entry{
-		Kind: k, Stream: t.Stream, Tick: t.Tick, Token: c.Token, Attempt: c.Attempt, Owner: t.Owner, Holder: t.req.Holder, Note: records.Note(note),
+		Kind: k, Stream: t.asks.Stream, Tick: t.asks.Tick, Token: bid.Token, Attempt: bid.Attempt,
+		Owner: t.asks.Owner, Holder: t.req.Holder, Note: records.Note(note),
 	}
 	return records.Put(records.EntryKey(t.req.Name, e), e)
+}
+
+// entryKeys are the keys of the entries that transactions of the try may have made. The entry
+// of a run also tells that a transaction without an answer has ended it.
+func (t *try) entryKeys() (keys []kv.Key) {
+	if t.asks.Plain {
+		return nil
+	}
+	for _, token := range t.tokens {
+		keys = append(keys, records.EntryKey(t.req.Name, records.Entry{Stream: t.asks.Stream, Tick: t.asks.Tick, Token: token}))
+	}
+	return keys
 }
 
 // tokenAt is the token of an instant: 2^20 per second, so claims within one millisecond
@@ -200,26 +229,3 @@ func tokenAt(at time.Time) uint64 {
 
 // timeOf is the inverse of tokenAt, in whole milliseconds.
 func timeOf(token uint64) time.Time { return time.UnixMilli(int64(token * 1000 >> 20)) }
-
-// found takes the claim c that a transaction with an unknown outcome has made. In another
-// life it does not count: others may know nothing of it.
-func (t *try) found(v view, c records.Claim) (*lease, error) {
-	if v.stamp.Life != t.life {
-		return nil, t.unanswered(errOtherLife)
-	}
-	h := held{life: t.life, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
-	if h.lease.Owner == t.Owner {
-		h.version = v.versions[t.lease]
-	}
-	return t.granted(c, h)
-}
-
-// granted returns the lease of the claim, unless it is too late.
-func (t *try) granted(c records.Claim, h held) (*lease, error) {
-	l := newLease(t, c, h)
-	if l.isOver() {
-		t.unsure = true
-		return nil, &locking.AcquireError{Reason: locking.ErrTooSlow, Name: t.req.Name}
-	}
-	return l, nil
-}

@@ -22,16 +22,11 @@ import (
 // passed first, the error matches ErrLeaseLost, and ErrNoQuorum or ErrRefused.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	err := l.finish(ctx, note, false)
-	l.trim(ctx)
-	return err
-}
-
-// trim bounds the entries of the job, after about one of a hundred runs. It is a matter of
-// chance, so that no job is left out.
-func (l *lease) trim(ctx context.Context) {
+	// About one run of a hundred bounds the entries of its job. Chance leaves no job out.
 	if trim := l.t.l.cfg.Trim; trim != nil && !l.claim.Tick.IsZero() && rand.N(100) == 0 {
 		_ = trim(ctx, l.claim.Name) // or after a later run
 	}
+	return err
 }
 
 // HandOver implements locking.Lease: rule N5 with handover, repeated as by Release.
@@ -79,28 +74,28 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 	if err != nil {
 		return "", kv.Failed("reading it", err)
 	}
-	if code := v.endOf(t.Owner); code != "" {
+	if code := v.endOf(t.asks.Owner); code != "" {
 		return code, nil // by an earlier request, or in a transaction of its own: the entry stays
 	}
-	n, s := t.l.node(v), v.state()
-	s, _, _ = l.join(v, n, s)
-	s, a := protocol.Finish(s, n, t.Try, protocol.End{Handover: handover})
+	n := t.l.node(v)
+	s, _ := l.join(v, n)
+	s, a := protocol.Finish(s, n, t.asks, protocol.End{Handover: handover})
 	if v.versions[records.ClaimsKey(t.req.Name)] == 0 && a.Code == protocol.Late {
 		return a.Code, nil // the name was forgotten: leave nothing of it
 	}
 	after := v.after(s)
 	for i, e := range after.Earlier {
-		if e.Owner == t.Owner && e.Open() {
+		if e.Owner == t.asks.Owner && e.Open() {
 			after.Earlier[i].Ended, after.Earlier[i].Handed = string(a.Code), handover
 		}
 	}
 	txn := kv.Txn{Put: []kv.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
 	v.compare(&txn, append(compared, records.ClaimsKey(t.req.Name))...)
-	if v.claims.Of(t.Owner).Owner == "" {
+	if v.claims.Of(t.asks.Owner).Owner == "" {
 		v.compareLeases(&txn) // they did not exclude it
 	}
-	if !t.Plain {
-		txn.Put = append(txn.Put, t.entry(l.of, kindOf(a.Code), note))
+	if !t.asks.Plain {
+		txn.Put = append(txn.Put, t.entry(l.bid, kindOf(a.Code), note))
 	}
 	o, _, err := t.l.commit(ctx, v, txn)
 	switch {
@@ -112,13 +107,38 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 	return a.Code, nil
 }
 
-// entry is the key of the run's entry, if it has one. The entry tells that an unanswered
-// transaction has ended the claim.
-func (l *lease) entry() []kv.Key {
-	if l.t.Plain {
+// beforeEnd returns what FINISH decides on, and what its transaction compares besides the
+// claims. The first time, nothing is read if the lease lasts even by the latest time that the
+// store's clock may show. The transaction then compares all that the decision rests on: the
+// life, the claims as the claim has left them, and the lease, which an operator may have
+// taken. If one of them is not as it was, the transaction loses, and the next one reads.
+func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
+	if l.left != nil {
+		v := *l.left
+		l.left = nil
+		v.stamp.Now = l.held.latest(time.Now())
+		v.versions[l.t.lease], v.leases[l.t.lease] = l.held.version, l.held.lease
+		if l.held.version > 0 && v.lasts(l.t.lease) {
+			return v, []kv.Key{l.t.lease}, nil
+		}
+	}
+	v, err := l.t.read(ctx, l.t.entryKeys()...)
+	return v, nil, err
+}
+
+// left is the view of a name after the transaction of a claim that won, with the lease of
+// this claim alone. It is nil if the transaction has noted a new life, whose version is unknown.
+func (v view) left(t kv.Txn, o kv.Outcome) *view {
+	if v.newLife {
 		return nil
 	}
-	return []kv.Key{records.EntryKey(l.t.req.Name, records.Entry{Stream: l.of.Stream, Tick: l.of.Tick, Token: l.of.Token})}
+	v.versions, v.leases, v.ends = maps.Clone(v.versions), map[kv.Key]records.Lease{}, nil
+	for _, w := range t.Put {
+		if v.add(kv.Record{Key: w.Key, Version: o.Version, Value: w.Value}) != nil {
+			return nil
+		}
+	}
+	return &v
 }
 
 // Void implements locking.Lease: rule N6. An error means that the store has not answered; it
@@ -137,94 +157,6 @@ func (l *lease) Void(ctx context.Context) error {
 		return l.failed("voiding", err)
 	}
 	return nil
-}
-
-// left is the view of a name after the transaction of a claim that won, with the lease of
-// this claim alone. It is nil if the transaction has noted a new life, whose version is unknown.
-func (v view) left(t kv.Txn, o kv.Outcome) *view {
-	if v.newLife {
-		return nil
-	}
-	v.versions, v.leases, v.ends = maps.Clone(v.versions), map[kv.Key]records.Lease{}, nil
-	for _, w := range t.Put {
-		if v.add(kv.Record{Key: w.Key, Version: o.Version, Value: w.Value}) != nil {
-			return nil
-		}
-	}
-	return &v
-}
-
-// beforeEnd returns what FINISH decides on, and what its transaction compares besides the
-// claims. The first time, nothing is read if the lease lasts even by the latest time that the
-// store's clock may show. The transaction then compares all that the decision rests on: the
-// life, the claims as the claim has left them, and the lease, which an operator may have
-// taken. If one of them is not as it was, the transaction loses, and the next one reads.
-func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
-	if l.left != nil {
-		v := *l.left
-		l.left = nil
-		v.stamp.Now = l.held.latest(time.Now())
-		v.versions[l.t.lease], v.leases[l.t.lease] = l.held.version, l.held.lease
-		if l.held.version > 0 && v.lasts(l.t.lease) {
-			return v, []kv.Key{l.t.lease}, nil
-		}
-	}
-	v, err := l.t.read(ctx, l.entry()...)
-	return v, nil, err
-}
-
-// Settle finds out whether a transaction of its own has ended the run, whose COMMIT may have had
-// no answer. It waits until no such transaction is under way. It returns whether the run has
-// ended, with the note that was stored. It tries until ctx ends: then the error matches
-// locking.ErrNoQuorum, or locking.ErrRefused.
-func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
-	for wait := time.Duration(0); ; wait = l.t.l.cfg.longer(wait) {
-		v, known, err := l.settleOnce(ctx)
-		switch {
-		case known:
-			return v.entryOf(l.t.Owner).Note, v.endOf(l.t.Owner) != "", nil
-		case !retry.After(ctx, wait):
-			return nil, false, retry.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, kv.ErrUnavailable)))
-		}
-	}
-}
-
-// settleOnce reads the claim and the entry. If the claim is open, a transaction that compares it
-// waits for one that ends it. It wins if there was none, or it was rolled back.
-func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) {
-	t := l.t
-	if v, err = t.l.read(ctx, t.req.Name, l.entry()...); err != nil {
-		return v, false, kv.Failed("reading it", err)
-	}
-	if v.endOf(t.Owner) != "" || !v.claims.Of(t.Owner).Open() {
-		return v, true, nil // nothing ends a claim that is not there
-	}
-	var txn kv.Txn
-	v.compare(&txn, records.ClaimsKey(t.req.Name))
-	o, _, err := t.l.commit(ctx, v, txn)
-	if err != nil {
-		return v, false, kv.Failed("comparing it", err)
-	}
-	return v, o.Won, nil
-}
-
-// Database returns the schema of the store's functions, "" if it has none, and the owner of the
-// claim: what such a transaction names the claim with.
-func (l *lease) Database() (schema, owner string) { return l.t.l.cfg.Schema, l.t.Owner }
-
-// Look reports whether the store has the claim, also if it has ended. If not, seen is the token of
-// the claim that has excluded it; 0 if there is none.
-func (l *lease) Look(ctx context.Context) (has bool, seen uint64, err error) {
-	v, err := l.t.l.read(ctx, l.t.req.Name)
-	switch {
-	case err != nil:
-		return false, 0, l.failed("looking for it", kv.Failed("reading it", err))
-	case v.claims.Of(l.t.Owner).Owner != "":
-		return true, 0, nil
-	case v.claims.Fence > l.of.Token:
-		seen = v.claims.Fence
-	}
-	return false, seen, nil
 }
 
 // maxVoids bounds the voids that are made in the background at a time. While commits hang,
@@ -272,9 +204,9 @@ func (t *try) void(ctx context.Context) error {
 // that has changed.
 func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
 	k := records.ClaimsKey(t.req.Name)
-	mine := v.claims.Of(t.Owner)
+	mine := v.claims.Of(t.asks.Owner)
 	for _, entry := range t.entryKeys() {
-		if v.entries[entry].Owner == t.Owner && mine.Ended == "" { // two tries may have had one token
+		if v.entries[entry].Owner == t.asks.Owner && mine.Ended == "" { // two tries may have had one token
 			txn.Delete = append(txn.Delete, entry)
 		}
 	}
@@ -287,22 +219,65 @@ func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
 		txn.Put = []kv.Write{records.Put(records.ForgottenKey(), v.forgotten)}
 		return txn, true
 	}
-	s, _ := protocol.Void(v.state(), t.l.node(v), t.Try, false)
+	s, _ := protocol.Void(v.state(), t.l.node(v), t.asks, false)
 	after := v.after(s)
 	for i, e := range after.Earlier {
-		after.Earlier[i].Void = e.Void || e.Owner == t.Owner && e.Ended == ""
+		after.Earlier[i].Void = e.Void || e.Owner == t.asks.Owner && e.Ended == ""
 	}
 	txn.Put = []kv.Write{records.Put(k, after)}
 	return txn, true
 }
 
-// entryKeys are the keys of the entries that transactions of the try may have made.
-func (t *try) entryKeys() (keys []kv.Key) {
-	if t.Plain {
-		return nil
+// Settle finds out whether a transaction of its own has ended the run, whose COMMIT may have had
+// no answer. It waits until no such transaction is under way. It returns whether the run has
+// ended, with the note that was stored. It tries until ctx ends: then the error matches
+// locking.ErrNoQuorum, or locking.ErrRefused.
+func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
+	for wait := time.Duration(0); ; wait = l.t.l.cfg.longer(wait) {
+		v, known, err := l.settleOnce(ctx)
+		switch {
+		case known:
+			return v.entryOf(l.t.asks.Owner).Note, v.endOf(l.t.asks.Owner) != "", nil
+		case !retry.After(ctx, wait):
+			return nil, false, retry.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, kv.ErrUnavailable)))
+		}
 	}
-	for _, token := range t.tokens {
-		keys = append(keys, records.EntryKey(t.req.Name, records.Entry{Stream: t.Stream, Tick: t.Tick, Token: token}))
+}
+
+// settleOnce reads the claim and the entry. If the claim is open, a transaction that compares it
+// waits for one that ends it. It wins if there was none, or it was rolled back.
+func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) {
+	t := l.t
+	if v, err = t.l.read(ctx, t.req.Name, t.entryKeys()...); err != nil {
+		return v, false, kv.Failed("reading it", err)
 	}
-	return keys
+	if v.endOf(t.asks.Owner) != "" || !v.claims.Of(t.asks.Owner).Open() {
+		return v, true, nil // nothing ends a claim that is not there
+	}
+	var txn kv.Txn
+	v.compare(&txn, records.ClaimsKey(t.req.Name))
+	o, _, err := t.l.commit(ctx, v, txn)
+	if err != nil {
+		return v, false, kv.Failed("comparing it", err)
+	}
+	return v, o.Won, nil
+}
+
+// Database returns the schema of the store's functions, "" if it has none, and the owner of the
+// claim: what such a transaction names the claim with.
+func (l *lease) Database() (schema, owner string) { return l.t.l.cfg.Schema, l.t.asks.Owner }
+
+// Look reports whether the store has the claim, also if it has ended. If not, seen is the token of
+// the claim that has excluded it; 0 if there is none.
+func (l *lease) Look(ctx context.Context) (has bool, seen uint64, err error) {
+	v, err := l.t.l.read(ctx, l.t.req.Name)
+	switch {
+	case err != nil:
+		return false, 0, l.failed("looking for it", kv.Failed("reading it", err))
+	case v.claims.Of(l.t.asks.Owner).Owner != "":
+		return true, 0, nil
+	case v.claims.Fence > l.bid.Token:
+		seen = v.claims.Fence
+	}
+	return false, seen, nil
 }

@@ -17,7 +17,7 @@ import (
 // A lease is a claim that the store has accepted.
 type lease struct {
 	t     *try
-	of    records.Claim
+	bid   protocol.Bid // that the store has accepted
 	claim locking.Claim
 	// deadline may be read during an extension.
 	deadline atomic.Pointer[time.Time]
@@ -52,14 +52,19 @@ func (h held) latest(now time.Time) time.Time {
 // errOver: the deadline passed, so others may have worked even if the store knows of none.
 var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
-func newLease(t *try, c records.Claim, h held) *lease {
-	l := &lease{t: t, of: c, held: h, turn: make(chan struct{}, 1), claim: locking.Claim{
+// granted returns the lease of a claim that was accepted, unless it is too late.
+func (t *try) granted(bid protocol.Bid, h held) (*lease, error) {
+	l := &lease{t: t, bid: bid, held: h, turn: make(chan struct{}, 1), claim: locking.Claim{
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
-		Token: locking.Token(c.Token), Attempt: c.Attempt, Granted: time.Now(),
+		Token: locking.Token(bid.Token), Attempt: bid.Attempt, Granted: time.Now(),
 	}}
 	l.setDeadline(t.begun.Add(t.l.cfg.validity(t.req.TTL)))
 	l.turn <- struct{}{}
-	return l
+	if l.isOver() {
+		t.unsure = true
+		return nil, &locking.AcquireError{Reason: locking.ErrTooSlow, Name: t.req.Name}
+	}
+	return l, nil
 }
 
 // Claim implements locking.Lease.
@@ -118,7 +123,7 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	}
 	now := time.Now()
 	next := l.held.lease
-	next.Until = max(next.Until, l.held.latest(now).UnixMilli()+l.t.TTL)
+	next.Until = max(next.Until, l.held.latest(now).UnixMilli()+l.t.asks.TTL)
 	txn := kv.Txn{
 		Life: l.held.life, If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},
 		Put: []kv.Write{records.Put(l.t.lease, next)},
@@ -157,20 +162,19 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 		return false, kv.Failed("reading it", err)
 	}
 	n := t.l.node(v)
-	s, joined, why := l.join(v, n, v.state())
-	if !joined {
-		return false, lost(why)
+	s, a := l.join(v, n)
+	if a.Code == protocol.OK {
+		s, a = protocol.Extend(s, n, t.asks)
 	}
-	s, a := protocol.Extend(s, n, t.Try)
 	if a.Code != protocol.OK {
 		return false, lost(a)
 	}
-	next := t.leaseOf(v, l.of)
+	next := t.leaseOf(v, l.bid.Token)
 	txn := kv.Txn{Put: []kv.Write{records.Put(t.lease, next)}}
 	switch {
-	case v.claims.Of(t.Owner).Owner == "":
-		txn = t.claim(v, v.after(s), l.of)
-	case v.leases[t.lease].Owner == t.Owner:
+	case v.claims.Of(t.asks.Owner).Owner == "":
+		txn = t.claim(v, v.after(s), l.bid)
+	case v.leases[t.lease].Owner == t.asks.Owner:
 		v.compare(&txn, t.lease)
 	default:
 		v.compare(&txn, records.ClaimsKey(t.req.Name))
@@ -186,14 +190,15 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	return o.Won, nil
 }
 
-// join applies COMMIT with join to a state without this claim (rule C3). It fails if another
-// claim excludes it.
-func (l *lease) join(v view, n protocol.Node, s protocol.State) (protocol.State, bool, protocol.Answer) {
-	if v.claims.Of(l.t.Owner).Owner != "" {
-		return s, true, protocol.Answer{Code: protocol.OK}
+// join returns the state of a view, with this claim. If it is missing, COMMIT with join adds it
+// (rule C3), unless another claim excludes it.
+func (l *lease) join(v view, n protocol.Node) (protocol.State, protocol.Answer) {
+	if v.claims.Of(l.t.asks.Owner).Owner != "" {
+		return v.state(), protocol.Answer{Code: protocol.OK}
 	}
-	s, a := protocol.Commit(s, n, l.t.Try, protocol.Bid{Token: l.of.Token, Attempt: l.of.Attempt, Note: l.t.req.Holder, Join: true})
-	return s, a.Code == protocol.OK, a
+	again := l.bid
+	again.Join = true
+	return protocol.Commit(v.state(), n, l.t.asks, again)
 }
 
 // lost is ErrLeaseLost, with an operator's reason if there is one.

@@ -20,75 +20,57 @@ const storeName = "store"
 // errOtherLife is why a claim whose transaction was not answered does not count.
 var errOtherLife = fmt.Errorf("%w: it has begun another life since the claim", kv.ErrUnavailable)
 
-// A refusal is a rule's answer to a request for a claim.
-type refusal struct {
-	protocol.Answer
-	fence uint64 // COMMIT refused a token right above it; 0: LOCK refused the request
-}
-
-// reason maps the answer, as redlock does that of a single node.
-func (r refusal) reason(plain bool) error {
-	switch r.Code {
-	case protocol.Done:
-		return locking.ErrDone
-	case protocol.Later:
-		return locking.ErrSuperseded
-	case protocol.Claimed:
-		return locking.ErrClaimed
-	case protocol.Busy:
-		return locking.ErrTaken
-	case protocol.Abstain:
-		if !plain {
-			return locking.ErrUnvouched
-		}
-	case protocol.Future:
-		if r.fence > 0 {
-			return locking.ErrNodeAhead
-		}
-		return locking.ErrFuture
-	}
-	return kv.ErrUnavailable
-}
-
-// text explains an answer that names no other claim.
-func (r refusal) text(v view, n protocol.Node) string {
-	floor := time.UnixMilli(n.Floor).UTC().Format(time.RFC3339Nano)
-	switch {
-	case r.Code == protocol.Abstain:
-		return "it may have lost its memory and grants only ticks after " + floor
-	case r.Code == protocol.Future && n.Now <= n.Floor:
-		return "it may have lost its memory and grants nothing before " + floor
-	case r.Code == protocol.Future && r.fence > 0:
-		from := timeOf(r.fence + 1).Add(-time.Duration(n.Grace/2) * time.Millisecond)
-		return fmt.Sprintf("its tokens go up to %s, and its clock shows %s: it was ahead, or has been set back. Tokens only grow, so it grants no claim of this name before %s; if the clock is right now, `quorate store init --ahead` makes it go on from its tokens",
-			second(timeOf(r.fence)), second(v.stamp.Now), second(from.Add(time.Second)))
-	case r.Code == protocol.Future:
-		return "the tick lies too far ahead of its clock"
-	}
-	return ""
-}
-
 func second(at time.Time) string { return at.UTC().Truncate(time.Second).Format(time.RFC3339) }
 
-// refused returns the error of a refusal. A life that no replica had noticed is noted.
-func (t *try) refused(ctx context.Context, v view, r *refusal) error {
+// refused returns the error of a try whose claim a rule refuses, see acquireError. A life that no
+// replica had noticed is noted.
+func (t *try) refused(ctx context.Context, v view, a protocol.Answer, fence uint64) error {
 	if v.newLife {
 		_, _, _ = t.l.commit(ctx, v, kv.Txn{}) // else the next request notes it
 	}
-	return t.l.acquireError(t.req, v, *r)
+	return t.l.acquireError(t.req, v, a, fence)
 }
 
-func (l *Locker) acquireError(req locking.Request, v view, r refusal) *locking.AcquireError {
-	e := &locking.AcquireError{Reason: r.reason(req.Tick.IsZero()), Name: req.Name}
-	if text := r.text(v, l.node(v)); text != "" {
-		e.Nodes = []locking.NodeError{{Node: storeName, Err: errors.New(text)}}
+// acquireError is a rule's answer to a request for a claim, with the reason that redlock gives
+// for that of a single node. COMMIT has refused a token right above the fence; with 0 another
+// rule has answered.
+func (l *Locker) acquireError(req locking.Request, v view, a protocol.Answer, fence uint64) *locking.AcquireError {
+	e := &locking.AcquireError{Reason: kv.ErrUnavailable, Name: req.Name, Holder: a.Claim.Note, HolderToken: locking.Token(a.Claim.Token)}
+	n, why := l.node(v), ""
+	floor := time.UnixMilli(n.Floor).UTC().Format(time.RFC3339Nano)
+	switch a.Code {
+	case protocol.Done:
+		e.Reason = locking.ErrDone
+	case protocol.Later:
+		e.Reason = locking.ErrSuperseded
+	case protocol.Claimed:
+		e.Reason = locking.ErrClaimed
+	case protocol.Busy:
+		e.Reason = locking.ErrTaken
+	case protocol.Abstain:
+		if !req.Tick.IsZero() {
+			e.Reason = locking.ErrUnvouched
+		}
+		why = "it may have lost its memory and grants only ticks after " + floor
+	case protocol.Future:
+		e.Reason, why = locking.ErrFuture, "the tick lies too far ahead of its clock"
+		if fence > 0 {
+			from := timeOf(fence + 1).Add(-time.Duration(n.Grace/2) * time.Millisecond)
+			e.Reason, why = locking.ErrNodeAhead, fmt.Sprintf("its tokens go up to %s, and its clock shows %s: it was ahead, or has been set back. Tokens only grow, so it grants no claim of this name before %s; if the clock is right now, `quorate store init --ahead` makes it go on from its tokens",
+				second(timeOf(fence)), second(v.stamp.Now), second(from.Add(time.Second)))
+		}
+		if n.Now <= n.Floor {
+			why = "it may have lost its memory and grants nothing before " + floor
+		}
 	}
-	e.Holder, e.HolderToken = r.Claim.Note, locking.Token(r.Claim.Token)
-	if r.Claim.Tick != 0 {
-		e.HolderTick = time.UnixMilli(r.Claim.Tick).UTC()
+	if why != "" {
+		e.Nodes = []locking.NodeError{{Node: storeName, Err: errors.New(why)}}
 	}
-	if r.Left > 0 {
-		e.Until = time.Now().Add(time.Duration(r.Left) * time.Millisecond)
+	if a.Claim.Tick != 0 {
+		e.HolderTick = time.UnixMilli(a.Claim.Tick).UTC()
+	}
+	if a.Left > 0 {
+		e.Until = time.Now().Add(time.Duration(a.Left) * time.Millisecond)
 	}
 	return e
 }
@@ -103,14 +85,14 @@ func (t *try) locked(ctx context.Context, err error) error {
 	}
 	var of records.Claim
 	for _, c := range v.claims.All() {
-		if c.Open() && c.Owner != t.Owner && c.Token > of.Token {
+		if c.Open() && c.Owner != t.asks.Owner && c.Token > of.Token {
 			of = c
 		}
 	}
 	if of.Owner == "" {
 		return t.unanswered(err)
 	}
-	return t.l.acquireError(t.req, v, refusal{Answer: protocol.Answer{Code: protocol.Busy, Claim: asRule(of), Left: t.l.cfg.Timeout.Milliseconds()}})
+	return t.l.acquireError(t.req, v, protocol.Answer{Code: protocol.Busy, Claim: asRule(of), Left: t.l.cfg.Timeout.Milliseconds()}, 0)
 }
 
 // unanswered returns the error of a try that the store has not decided.
@@ -163,8 +145,7 @@ func (w watch) Look(ctx context.Context) error {
 	case err != nil:
 		return nil //nolint:nilerr // a try tells what the store refuses
 	}
-	a := protocol.Look(v.state(), w.t.l.node(v), w.t.Try)
-	found := w.t.l.acquireError(w.t.req, v, refusal{Answer: a})
+	found := w.t.l.acquireError(w.t.req, v, protocol.Look(v.state(), w.t.l.node(v), w.t.asks), 0)
 	for _, reason := range []error{locking.ErrDone, locking.ErrClaimed, locking.ErrTaken} {
 		if errors.Is(found.Reason, reason) {
 			return found

@@ -268,7 +268,7 @@ func (v view) prune(earlier []records.Claim, most int) (kept []records.Claim, dr
 // readToClaim reads what a claim decides on, and leases that it may drop. Only a claim that
 // overlaps no others needs all of them.
 func (t *try) readToClaim(ctx context.Context) (view, error) {
-	if !t.Overlaps {
+	if !t.asks.Overlaps {
 		return t.l.readPruned(ctx, t.req.Name)
 	}
 	v, err := t.read(ctx)
