@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -10,15 +9,17 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A notNewError says why a store cannot be declared new.
-type notNewError string
+// A refusedError says why an operator may not declare something of a store. It matches
+// locking.ErrRefused, whose text is about nodes.
+type refusedError string
 
-func (e notNewError) Error() string {
-	return "declaring the store new: " + string(e) + "; `quorate store init --restored` is for one that was restored"
+func (e refusedError) Error() string { return string(e) }
+
+func (refusedError) Is(target error) bool { return target == locking.ErrRefused }
+
+func notNew(why string) error {
+	return refusedError("declaring the store new: " + why + "; `quorate store init --restored` is for one that was restored")
 }
-
-// Is makes it match locking.ErrRefused, whose text is about nodes.
-func (notNewError) Is(target error) bool { return target == locking.ErrRefused }
 
 // DeclareNew asserts that no claim was ever granted on the store, so that claims are granted
 // at once. The error matches locking.ErrRefused if the store has claims, or if another server has
@@ -31,23 +32,21 @@ func DeclareNew(ctx context.Context, s kv.Store) error {
 		return kv.Failed("declaring the store new", err)
 	}
 	if len(lists[0]) > 0 {
-		return notNewError("it has claims, such as that of " + lists[0][0].Key.Name)
+		return notNew("it has claims, such as that of " + lists[0][0].Key.Name)
 	}
-	var failover error
-	err = declare(ctx, s, "declaring the store new", func(_ records.Life, at kv.Stamp) (records.Life, bool) {
+	return declare(ctx, s, "declaring the store new", func(_ records.Life, at kv.Stamp) (records.Life, error) {
 		if at.Life != unused.Life {
-			failover = notNewError("another server has taken over meanwhile, which may have forgotten claims")
+			return records.Life{}, notNew("another server has taken over meanwhile, which may have forgotten claims")
 		}
-		return records.Life{Life: at.Life}, failover == nil
+		return records.Life{Life: at.Life}, nil
 	})
-	return cmp.Or(err, failover)
 }
 
 // DeclareRestored asserts that the store may have forgotten claims, for example because it
 // was restored from a dump, which has the same life. Then no claim is granted for a grace.
 func DeclareRestored(ctx context.Context, s kv.Store, grace time.Duration) error {
-	return declare(ctx, s, "declaring the store restored", func(known records.Life, at kv.Stamp) (records.Life, bool) {
-		return known.Next(at, grace), true
+	return declare(ctx, s, "declaring the store restored", func(known records.Life, at kv.Stamp) (records.Life, error) {
+		return known.Next(at, grace), nil
 	})
 }
 
@@ -63,32 +62,27 @@ func DeclareAhead(ctx context.Context, s kv.Store, grace time.Duration) (until t
 	if err != nil {
 		return until, kv.Failed(doing, err)
 	}
-	var refused error
-	err = declare(ctx, s, doing, func(known records.Life, at kv.Stamp) (records.Life, bool) {
+	err = declare(ctx, s, doing, func(known records.Life, at kv.Stamp) (records.Life, error) {
+		why := ""
 		switch {
 		case at.Now.IsZero():
-			refused = notAheadError("this store has no clock: its tokens are never too far ahead")
+			why = "this store has no clock: its tokens are never too far ahead"
 		case !timeOf(highest).After(at.Now.Add(grace / 2)):
-			refused = notAheadError("its clock allows tokens above the highest one: claims are granted. If it is ahead, correct it first")
+			why = "its clock allows tokens above the highest one: claims are granted. If it is ahead, correct it first"
 		case known.AheadIn == "" && known.Ahead > at.Now.UnixMilli():
-			refused = notAheadError("a server that has taken over may have forgotten tokens up to " + second(time.UnixMilli(known.Ahead)) + ": claims are granted after that")
+			why = "a server that has taken over may have forgotten tokens up to " + second(time.UnixMilli(known.Ahead)) + ": claims are granted after that"
 		case known.Life != at.Life:
-			refused = notAheadError("another server has taken over, and no replica has noted it yet: try again in a moment")
+			why = "another server has taken over, and no replica has noted it yet: try again in a moment"
+		}
+		if why != "" {
+			return known, refusedError(doing + ": " + why)
 		}
 		until = time.UnixMilli(max(timeOf(highest).Add(grace/2).UnixMilli(), known.Ahead)).UTC()
 		known.Ahead, known.AheadIn = until.UnixMilli(), at.Life
-		return known, refused == nil
+		return known, nil
 	})
-	return until, cmp.Or(err, refused)
+	return until, err
 }
-
-// A notAheadError says why a store cannot go on from its tokens.
-type notAheadError string
-
-func (e notAheadError) Error() string { return "going on from the tokens: " + string(e) }
-
-// Is makes it match locking.ErrRefused.
-func (notAheadError) Is(target error) bool { return target == locking.ErrRefused }
 
 // highestToken is the largest of all names, forgotten ones included.
 func highestToken(ctx context.Context, s kv.Store) (uint64, error) {
@@ -125,13 +119,14 @@ func highestToken(ctx context.Context, s kv.Store) (uint64, error) {
 // NoteLife notes a life that no record has, so that its grace begins. Claims note it, too, but
 // the next one may be hours away.
 func NoteLife(ctx context.Context, s kv.Store, grace time.Duration) error {
-	return declare(ctx, s, "noting that another server has taken over", func(known records.Life, at kv.Stamp) (records.Life, bool) {
-		return known.Now(at, grace)
+	return declare(ctx, s, "noting that another server has taken over", func(known records.Life, at kv.Stamp) (records.Life, error) {
+		now, _ := known.Now(at, grace)
+		return now, nil
 	})
 }
 
-// declare writes the life that next returns, if it says so.
-func declare(ctx context.Context, s kv.Store, doing string, next func(known records.Life, at kv.Stamp) (records.Life, bool)) error {
+// declare replaces the life that the store has by what next returns, unless that is the same.
+func declare(ctx context.Context, s kv.Store, doing string, next func(known records.Life, at kv.Stamp) (records.Life, error)) error {
 	for {
 		list, stamp, err := s.Read(ctx, records.LifeKey())
 		if err != nil {
@@ -141,19 +136,16 @@ func declare(ctx context.Context, s kv.Store, doing string, next func(known reco
 		if err != nil {
 			return kv.Failed(doing, err)
 		}
-		life, changed := next(known, stamp)
-		if !changed {
-			return nil
+		life, err := next(known, stamp)
+		if err != nil || life == known {
+			return err
 		}
 		o, err := s.Commit(ctx, kv.Txn{
 			Life: stamp.Life, If: []kv.Compare{{Key: records.LifeKey(), Version: list[0].Version}},
 			Put: []kv.Write{records.PutLife(life)},
 		})
-		if err != nil {
+		if err != nil || o.Won {
 			return kv.Failed(doing, err)
-		}
-		if o.Won {
-			return nil
 		}
 	}
 }
