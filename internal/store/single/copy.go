@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/acts"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -36,9 +35,6 @@ func (c *Cluster) Side(namespace string) storecopy.Side {
 
 // Name implements [storecopy.Side].
 func (s *side) Name() string { return "namespace " + s.namespace + " on " + s.Server.Name() }
-
-// Reader implements [storecopy.Side].
-func (s *side) Reader() view.Reader { return s.Cluster.Reader() }
 
 // Memory implements [storecopy.Side].
 func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
@@ -116,8 +112,22 @@ func (s *side) put(ctx context.Context, writes []kv.Write) error {
 // maxRecord is more than a record of this package has in bytes.
 const maxRecord = 4 * asked.MaxParams
 
-// putClaims stores the claims, without leases.
-func (s *side) putClaims(ctx context.Context, m storecopy.Memory) error {
+// PutEntries implements [storecopy.Side].
+func (s *side) PutEntries(ctx context.Context, job string, list []recorded.Entry, trimmed time.Time) error {
+	return s.put(ctx, ledger.Copied(job, list, trimmed))
+}
+
+// PutActs implements [storecopy.Side].
+func (s *side) PutActs(ctx context.Context, list []asked.Act) error {
+	writes, err := acts.Copied(list)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, writes)
+}
+
+// End implements [storecopy.Side]. It stores the claims without leases before the store is ready.
+func (s *side) End(ctx context.Context, m storecopy.Memory) error {
 	all := map[string]records.Claims{}
 	for _, h := range m.Claims {
 		if all[h.Name].Streams == nil {
@@ -129,7 +139,11 @@ func (s *side) putClaims(ctx context.Context, m storecopy.Memory) error {
 	for name, c := range all {
 		writes = append(writes, records.Put(records.ClaimsKey(name), c))
 	}
-	return s.put(ctx, writes)
+	if err := s.put(ctx, writes); err != nil {
+		return err
+	}
+	return s.setLife(ctx, records.Life{Life: s.life, Since: m.Since(s.Grace)},
+		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
 }
 
 // asClaim returns a claim without a lease.
@@ -149,27 +163,4 @@ func asClaim(h locking.Holding) records.Claim {
 		c.Ended, c.Handed = string(protocol.RanOut), true
 	}
 	return c
-}
-
-// PutEntries implements [storecopy.Side].
-func (s *side) PutEntries(ctx context.Context, job string, list []recorded.Entry, trimmed time.Time) error {
-	return s.put(ctx, ledger.Copied(job, list, trimmed))
-}
-
-// PutActs implements [storecopy.Side].
-func (s *side) PutActs(ctx context.Context, list []asked.Act) error {
-	writes, err := acts.Copied(list)
-	if err != nil {
-		return err
-	}
-	return s.put(ctx, writes)
-}
-
-// End implements [storecopy.Side].
-func (s *side) End(ctx context.Context, m storecopy.Memory) error {
-	if err := s.putClaims(ctx, m); err != nil {
-		return err
-	}
-	return s.setLife(ctx, records.Life{Life: s.life, Since: m.Since(s.Grace)},
-		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
 }

@@ -115,24 +115,44 @@ func (c *Cluster) Nodes(ctx context.Context) []view.Node {
 // why is why a store abstains.
 const why = "it is new, or another server has taken over, and may not remember every claim"
 
+// maxOffset is how far the clocks may be apart before it is a finding.
+const maxOffset = 500 * time.Millisecond
+
 // Checks implements view.Nodes.
 func (c *Cluster) Checks(ctx context.Context) []view.Check {
-	row := checked{Node: view.Optional(c.Server.Name()), Kind: view.KindStore, Verdict: "ok", Findings: []view.Finding{}}
+	row := view.Check{Node: view.Optional(c.Server.Name()), Kind: view.KindStore, Verdict: "ok", Findings: []view.Finding{}}
+	add := func(topic string, mend bool, text string) {
+		level := "note"
+		if mend {
+			level, row.Verdict = "mend", "mend"
+		}
+		row.Findings = append(row.Findings, view.Finding{Topic: topic, Level: level, Text: text})
+	}
 	look, err := c.Look(ctx)
 	if err == nil {
 		row.State = stateOf(look)
 		row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
-		row.wait(look.VouchesAt)
+		if until := look.VouchesAt; !until.IsZero() {
+			row.Verdict = "wait"
+			row.Findings = append(row.Findings, view.Finding{Topic: "state", Level: "wait", Text: "no tick starts before " + *view.Stamp(until.Truncate(time.Second)) + ": " + why})
+		}
 		var found kv.Checkup
 		found, err = c.heard.Check(ctx)
 		row.Version = view.Optional(found.Version)
-		for _, f := range append(found.Findings, clock(look)...) {
-			row.add(f)
+		for _, f := range found.Findings {
+			add(f.Topic, f.Mend, f.Text)
+		}
+		if off := look.Offset; off.Abs() > maxOffset {
+			where := "ahead of"
+			if off < 0 {
+				where = "behind"
+			}
+			add("clock", true, fmt.Sprintf("its clock is %v %s this machine's: run NTP on both", off.Abs().Round(time.Millisecond), where))
 		}
 		row.Findings = append(row.Findings, c.Reader().Notes(ctx, c.Unreadable)...)
 		if err := c.Probe(ctx, look); err != nil {
 			row.State = view.NodeRefusing
-			row.add(kv.Finding{Topic: "write", Mend: true, Text: err.Error()})
+			add("write", true, err.Error())
 		}
 	}
 	if err == nil {
@@ -142,45 +162,9 @@ func (c *Cluster) Checks(ctx context.Context) []view.Check {
 	}
 	if err != nil {
 		row.State = failed(err)
-		row.add(kv.Finding{Topic: "reach", Mend: true, Text: err.Error()})
+		add("reach", true, err.Error())
 	}
-	return []view.Check{view.Check(row)}
-}
-
-// checked is a row of Checks while it is made.
-type checked view.Check
-
-func (c *checked) add(f kv.Finding) {
-	level := "note"
-	if f.Mend {
-		level, c.Verdict = "mend", "mend"
-	}
-	c.Findings = append(c.Findings, view.Finding{Topic: f.Topic, Level: level, Text: f.Text})
-}
-
-// wait adds that the store abstains until then.
-func (c *checked) wait(until time.Time) {
-	if !until.IsZero() {
-		c.Verdict = "wait"
-		c.Findings = append(c.Findings, view.Finding{Topic: "state", Level: "wait", Text: "no tick starts before " + *view.Stamp(until.Truncate(time.Second)) + ": " + why})
-	}
-}
-
-// maxOffset is how far the clocks may be apart before it is a finding.
-const maxOffset = 500 * time.Millisecond
-
-func clock(l Look) []kv.Finding {
-	if l.Offset.Abs() <= maxOffset {
-		return nil
-	}
-	where := "ahead of"
-	if l.Offset < 0 {
-		where = "behind"
-	}
-	return []kv.Finding{{
-		Topic: "clock", Mend: true,
-		Text: fmt.Sprintf("its clock is %v %s this machine's: run NTP on both", l.Offset.Abs().Round(time.Millisecond), where),
-	}}
+	return []view.Check{row}
 }
 
 // failed is the state of a store whose look failed.

@@ -78,15 +78,11 @@ const takeMost = 50
 // queuePage selects the part of the queue that this reading takes. The next one goes on behind it, and
 // then begins again, so requests of many do not keep one waiting.
 func (s *Store) queuePage() kv.Range {
-	r := kv.Between(kv.Acts, "queue", s.queueFrom(), "")
-	r.Limit = takeMost
-	return r
-}
-
-func (s *Store) queueFrom() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.from
+	r := kv.Between(kv.Acts, "queue", s.from, "")
+	r.Limit = takeMost
+	return r
 }
 
 // turnPage sets where the next reading begins, after one that has read some of the queue.

@@ -29,25 +29,25 @@ func (l *Ledger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, err
 // many, so pages grow.
 func (l *Ledger) collect(ctx context.Context, q ledger.Query, choose func([]ledger.Entry) []ledger.Entry) ([]ledger.Entry, error) {
 	found := []ledger.Entry{}
-	s := span{job: q.Job, latest: lastBefore(q.Before), since: q.Since, most: min(q.Limit+q.Limit/4+2, pageRows)}
+	s := ledger.Stretch{Job: q.Job, NotAfter: lastBefore(q.Before), Since: q.Since, Limit: min(q.Limit+q.Limit/4+2, pageRows)}
 	for len(found) < q.Limit {
-		pages, err := l.pages(ctx, []span{s})
+		pages, err := l.pages(ctx, []ledger.Stretch{s})
 		if err != nil {
 			return nil, err
 		}
 		p := pages[0]
-		if s.most < pageRows || len(p.entries) == 0 { // a tick may fill a page
-			s.most *= 2
+		if s.Limit < pageRows || len(p.Entries) == 0 { // a tick may fill a page
+			s.Limit *= 2
 		}
-		for _, e := range choose(p.entries) {
+		for _, e := range choose(p.Entries) {
 			if q.Wants(e) {
 				found = append(found, e)
 			}
 		}
-		if p.rest.IsZero() || p.rest.Before(q.Since) {
+		if p.Rest.IsZero() || p.Rest.Before(q.Since) {
 			break
 		}
-		s.latest = p.rest
+		s.NotAfter = p.Rest
 	}
 	return found[:min(len(found), q.Limit)], nil
 }
@@ -60,95 +60,28 @@ func lastBefore(t time.Time) time.Time {
 	return time.UnixMilli(t.Add(-1).UnixMilli())
 }
 
-// A span is a part of a job's entries that is read in one call.
-type span struct {
-	job           string
-	latest, since time.Time // zero: no bound
-	most          int
-}
-
-// A page is the content of a span.
-type page struct {
-	entries []ledger.Entry // sorted
-	// rest is the tick of the newest entry that was not read; zero if there is none. The
-	// page has all entries of later ticks, and no others.
-	rest    time.Time
-	trimmed time.Time // the latest tick with a dropped entry; zero if there is none
-}
-
-// ranges are what is read for a span.
-func (s span) ranges() []kv.Range {
-	from := "0" // before all ticks
-	if !s.latest.IsZero() {
-		from = records.EntryOrder(s.latest.UnixMilli())
-	}
-	entries := kv.Between(kv.Entries, s.job, from, "")
-	entries.Limit = s.most + 1
-	return []kv.Range{kv.Of(kv.Claims, s.job), kv.Of(kv.Leases, s.job), kv.Only(pastKey(s.job)), entries}
-}
-
-// pages reads several spans, all from one moment.
-func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
-	doing := "reading the ledger of " + spans[0].job
-	if len(spans) > 1 {
-		doing += fmt.Sprintf(" and %d more jobs", len(spans)-1)
-	}
-	var ranges []kv.Range
-	for _, s := range spans {
-		ranges = append(ranges, s.ranges()...)
-	}
-	lists, stamp, err := l.list(ctx, doing, append(ranges, kv.Only(records.LifeKey()))...)
-	if err != nil {
-		return nil, err
-	}
-	l.remember(first(lists[len(ranges)]), stamp)
-	pages := make([]page, len(spans))
-	for i, s := range spans {
-		pages[i] = l.page(s, [4][]kv.Record(lists[4*i:]), records.AsOf(stamp, l.grace))
-	}
-	return pages, nil
-}
-
-// page makes a page of what was read for the span.
-func (l *Ledger) page(s span, read [4][]kv.Record, now time.Time) (p page) {
-	r := l.newRunning(read[0], read[1], now)
-	gone, _ := decoded[past](l.access, first(read[2]))
-	if gone.Trimmed != 0 {
-		p.trimmed = time.UnixMilli(gone.Trimmed).UTC()
-	}
-	for i, record := range read[3] {
-		stored, note := l.stored(record)
-		if tick := time.UnixMilli(stored.Tick).UTC(); i == s.most || tick.Before(s.since) {
-			p.rest = tick
-			break
-		}
-		if stored.Kind == records.NotRun && stored.Tick <= gone.Trimmed {
-			continue // a run of the tick may have been dropped
-		}
-		p.entries = append(p.entries, r.entry(s.job, stored, note))
-	}
-	p.entries = slices.DeleteFunc(p.entries, func(e ledger.Entry) bool { return !p.rest.IsZero() && !e.OrderKey().After(p.rest) })
-	ledger.CountAttempts(p.entries)
-	ledger.Sort(p.entries)
-	return p
-}
-
 // skimJobs bounds the jobs of a call; pageRows bounds its entries.
 const skimJobs = 250
 
-// Skim implements [ledger.Skimmer].
+// Skim implements [ledger.Skimmer]. A call reads as many stretches as have about a page of
+// entries, at least one.
 func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
 	skimmed := make([]ledger.Skimmed, 0, len(stretches))
-	for len(skimmed) < len(stretches) {
-		pages, err := l.pages(ctx, portion(stretches[len(skimmed):]))
+	for rest := stretches; len(rest) > 0; {
+		n, rows := 1, rest[0].Limit+1
+		for n < min(len(rest), skimJobs) && rows+rest[n].Limit+1 <= pageRows {
+			rows += rest[n].Limit + 1
+			n++
+		}
+		pages, err := l.pages(ctx, rest[:n])
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range pages {
-			if perTick {
-				p.entries = ledger.OnePerTick(p.entries)
-			}
-			skimmed = append(skimmed, ledger.Skimmed{Entries: p.entries, Rest: p.rest, Trimmed: p.trimmed})
+		skimmed, rest = append(skimmed, pages...), rest[n:]
+	}
+	for i, p := range skimmed {
+		if perTick {
+			skimmed[i].Entries = ledger.OnePerTick(p.Entries)
 		}
 	}
 	return skimmed, nil
@@ -167,17 +100,56 @@ func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledg
 	return found, err
 }
 
-// portion returns the spans of as many stretches as one call reads, at least one.
-func portion(stretches []ledger.Stretch) []span {
-	var spans []span
-	rows := 0
+// pages reads several stretches, all from one moment, with one entry for each claim.
+func (l *Ledger) pages(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
+	doing := "reading the ledger of " + stretches[0].Job
+	if len(stretches) > 1 {
+		doing += fmt.Sprintf(" and %d more jobs", len(stretches)-1)
+	}
+	var ranges []kv.Range
 	for _, s := range stretches {
-		if rows += s.Limit + 1; len(spans) > 0 && (len(spans) == skimJobs || rows > pageRows) {
+		from := "0" // before all ticks
+		if !s.NotAfter.IsZero() {
+			from = records.EntryOrder(s.NotAfter.UnixMilli())
+		}
+		entries := kv.Between(kv.Entries, s.Job, from, "")
+		entries.Limit = s.Limit + 1
+		ranges = append(ranges, kv.Of(kv.Claims, s.Job), kv.Of(kv.Leases, s.Job), kv.Only(pastKey(s.Job)), entries)
+	}
+	lists, stamp, err := l.list(ctx, doing, append(ranges, kv.Only(records.LifeKey()))...)
+	if err != nil {
+		return nil, err
+	}
+	l.remember(first(lists[len(ranges)]), stamp)
+	pages := make([]ledger.Skimmed, len(stretches))
+	for i, s := range stretches {
+		pages[i] = l.page(s, [4][]kv.Record(lists[4*i:]), records.AsOf(stamp, l.grace))
+	}
+	return pages, nil
+}
+
+// page makes a page of what was read for a stretch: claims, leases, the past, and entries.
+func (l *Ledger) page(s ledger.Stretch, read [4][]kv.Record, now time.Time) (p ledger.Skimmed) {
+	r := l.newRunning(read[0], read[1], now)
+	gone, _ := decoded[past](l.access, first(read[2]))
+	if gone.Trimmed != 0 {
+		p.Trimmed = time.UnixMilli(gone.Trimmed).UTC()
+	}
+	for i, record := range read[3] {
+		stored, note := l.stored(record)
+		if tick := time.UnixMilli(stored.Tick).UTC(); i == s.Limit || tick.Before(s.Since) {
+			p.Rest = tick
 			break
 		}
-		spans = append(spans, span{job: s.Job, latest: s.NotAfter, since: s.Since, most: s.Limit})
+		if stored.Kind == records.NotRun && stored.Tick <= gone.Trimmed {
+			continue // a run of the tick may have been dropped
+		}
+		p.Entries = append(p.Entries, r.entry(s.Job, stored, note))
 	}
-	return spans
+	p.Entries = slices.DeleteFunc(p.Entries, func(e ledger.Entry) bool { return !p.Rest.IsZero() && !e.OrderKey().After(p.Rest) })
+	ledger.CountAttempts(p.Entries)
+	ledger.Sort(p.Entries)
+	return p
 }
 
 // running are the owners of a job's leases that count.
