@@ -53,8 +53,8 @@ func (s *server) judgeMembers(members []*etcdserverpb.Member) []kv.Finding {
 		text = "etcd has one member: no tick runs while it is down, and all is lost with its disk; three survive the loss of one"
 	case voting%2 == 0:
 		text = fmt.Sprintf("etcd has %d members, which survive no more losses than %d: add or remove one", voting, voting-1)
-	case voting > len(s.Endpoints):
-		text = fmt.Sprintf("etcd has %d members, and etcd.endpoints lists %d: list all, so that a replica can reach another one", voting, len(s.Endpoints))
+	case voting > len(s.endpoints):
+		text = fmt.Sprintf("etcd has %d members, and etcd.endpoints lists %d: list all, so that a replica can reach another one", voting, len(s.endpoints))
 	default:
 		return nil
 	}
@@ -80,7 +80,7 @@ func (s *server) judge(ctx context.Context, err error, sent bool, member string)
 		return errors.New("etcd is full: compact and defragment it, then clear the alarm with etcdctl alarm disarm; or raise --quota-backend-bytes"), false
 	case doing != "" && errors.Is(known, rpctypes.ErrAuthFailed):
 		return fmt.Errorf("%w: %s: %s", kv.ErrLogin, member, text), false
-	case errors.Is(known, rpctypes.ErrUserEmpty) && s.Username == "":
+	case errors.Is(known, rpctypes.ErrUserEmpty) && s.username == "":
 		return fmt.Errorf("etcd %s refuses it (%s): it asks for a user: set etcd.username and etcd.password", member, text), false
 	case refusesToken(err):
 		return fmt.Errorf("etcd %s refuses it, %d times with the token of a new login: %s", member, logins, text), false

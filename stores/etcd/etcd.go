@@ -85,9 +85,10 @@ var pauses = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, Ji
 // A server is a [kv.Store] on the members of one etcd cluster. It talks to one member, and
 // to the next one if that does not answer.
 type server struct {
-	config.EtcdConfig
-	fresh  func() (config.Login, error) // the login as it is now
-	prefix string                       // of all keys
+	endpoints []string                     // of all members
+	username  string                       // as the configuration has it
+	fresh     func() (config.Login, error) // the login as it is now
+	prefix    string                       // of all keys
 
 	turn  chan struct{}         // held by the call that logs in
 	token atomic.Pointer[token] // of the last login
@@ -103,7 +104,7 @@ type server struct {
 func open(c config.Cluster) *server {
 	members := len(c.Etcd.Endpoints)
 	s := &server{
-		EtcdConfig: c.Etcd, fresh: c.Login, prefix: "quorate/" + c.Namespace + "/", turn: make(chan struct{}, 1),
+		endpoints: c.Etcd.Endpoints, username: c.Etcd.Username, fresh: c.Login, prefix: "quorate/" + c.Namespace + "/", turn: make(chan struct{}, 1),
 		clients: make([]*clientv3.Client, members), at: rand.IntN(members),
 	}
 	s.token.Store(new(token))
@@ -112,7 +113,7 @@ func open(c config.Cluster) *server {
 
 // Name implements [kv.Server].
 func (s *server) Name() string {
-	return "etcd " + strings.NewReplacer("http://", "", "https://", "").Replace(strings.Join(s.Endpoints, ","))
+	return "etcd " + strings.NewReplacer("http://", "", "https://", "").Replace(strings.Join(s.endpoints, ","))
 }
 
 // Limits implements [kv.Store].
@@ -139,11 +140,11 @@ func (s *server) client() (*clientv3.Client, int, error) {
 	options := []grpc.DialOption{
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pauses, MinConnectTimeout: longest}), grpc.WithChainUnaryInterceptor(keepReason),
 	}
-	if strings.HasPrefix(s.Endpoints[s.at], "https://") {
+	if strings.HasPrefix(s.endpoints[s.at], "https://") {
 		options = append(options, grpc.WithTransportCredentials(certificates{credentials.NewTLS(nil), s.fresh}))
 	}
 	c, err := clientv3.New(clientv3.Config{
-		Endpoints: s.Endpoints[s.at : s.at+1], Logger: zap.NewNop(), DialOptions: options,
+		Endpoints: s.endpoints[s.at : s.at+1], Logger: zap.NewNop(), DialOptions: options,
 		DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
 		MaxUnaryRetries: 1, // do goes to the next member instead
 	})
@@ -190,7 +191,7 @@ func (s *server) leave(at int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.at == at {
-		s.at = (at + 1) % len(s.Endpoints)
+		s.at = (at + 1) % len(s.endpoints)
 	}
 }
 
@@ -199,7 +200,7 @@ func (s *server) leave(at int) {
 func (s *server) do(ctx context.Context, repeatable bool, call func(context.Context, *clientv3.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	for left := len(s.Endpoints); ; left-- {
+	for left := len(s.endpoints); ; left-- {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", kv.ErrNotSent, ctx.Err())
 		}
@@ -211,7 +212,7 @@ func (s *server) do(ctx context.Context, repeatable bool, call func(context.Cont
 		if err == nil {
 			return nil
 		}
-		err, away := s.judge(ctx, err, sent, s.Endpoints[at])
+		err, away := s.judge(ctx, err, sent, s.endpoints[at])
 		if away {
 			s.leave(at)
 		}
@@ -268,7 +269,7 @@ func (t token) in(ctx context.Context) context.Context {
 
 // login returns a token that is newer than the one that was refused. Calls that wait for one share it.
 func (s *server) login(ctx context.Context, c *clientv3.Client, refused token) (token, error) {
-	if s.Username == "" {
+	if s.username == "" {
 		return token{}, nil
 	}
 	if last := s.token.Load(); last.number > refused.number {

@@ -96,7 +96,7 @@ func (e notSent) Unwrap() error { return e.error }
 
 // A batch is a transaction as operations of ZooKeeper.
 type batch struct {
-	*server
+	s          *server
 	version    uint64 // of the records that it puts
 	ops        []any  // the first checks the life, the second counts
 	conditions int    // so many stand for the life and the conditions
@@ -105,7 +105,7 @@ type batch struct {
 // batch returns that of a transaction. The operations name what is stored of each record. For one
 // without a condition that is guessed, or read.
 func (s *server) batch(ctx context.Context, t kv.Txn, guess bool) (*batch, error) {
-	b := &batch{server: s, version: 1 + rand.Uint64N(math.MaxUint64)}
+	b := &batch{s: s, version: 1 + rand.Uint64N(math.MaxUint64)}
 	life := s.lifePath()
 	b.add(&zk.CheckVersionRequest{Path: life + "/" + escape(t.Life), Version: -1}, &zk.SetDataRequest{Path: life, Data: []byte(t.Life), Version: -1})
 	changes := map[kv.Key]func(stored uint64){}
@@ -139,7 +139,7 @@ func (s *server) batch(ctx context.Context, t kv.Txn, guess bool) (*batch, error
 		if _, err := conn.Sync(s.root); err != nil {
 			return nil, err
 		}
-		c := &cut{server: s, ctx: ctx, conn: conn, z: always, nodes: map[string]node{}}
+		c := &cut{s: s, ctx: ctx, conn: conn, z: always, nodes: map[string]node{}}
 		return each(ctx, slices.Collect(maps.Keys(changes)), c.get)
 	})
 	for _, r := range list {
@@ -152,7 +152,7 @@ func (b *batch) add(ops ...any) { b.ops = append(b.ops, ops...) }
 
 // mark is the child of a record's node that only this version has.
 func (b *batch) mark(k kv.Key, version uint64) string {
-	return b.path(k) + "/" + strconv.FormatUint(version, 16)
+	return b.s.path(k) + "/" + strconv.FormatUint(version, 16)
 }
 
 // compare fails if a record is not as it was stored.
@@ -167,22 +167,22 @@ func (b *batch) compare(c kv.Compare) {
 // remove fails, too. To show that there is no node, it makes and deletes one.
 func (b *batch) remove(k kv.Key, stored uint64) {
 	if stored == 0 {
-		b.add(b.create(b.path(k), nil))
+		b.add(b.s.create(b.s.path(k), nil))
 	} else {
 		b.add(&zk.DeleteRequest{Path: b.mark(k, stored), Version: -1})
 	}
-	b.add(&zk.DeleteRequest{Path: b.path(k), Version: -1})
+	b.add(&zk.DeleteRequest{Path: b.s.path(k), Version: -1})
 }
 
 // put fails, too.
 func (b *batch) put(w kv.Write, stored uint64) {
-	at, data := b.path(w.Key), append(binary.BigEndian.AppendUint64(nil, b.version), w.Value...)
+	at, data := b.s.path(w.Key), append(binary.BigEndian.AppendUint64(nil, b.version), w.Value...)
 	if stored == 0 {
-		b.add(b.create(at, data))
+		b.add(b.s.create(at, data))
 	} else {
 		b.add(&zk.DeleteRequest{Path: b.mark(w.Key, stored), Version: -1}, &zk.SetDataRequest{Path: at, Data: data, Version: -1})
 	}
-	b.add(b.create(b.mark(w.Key, b.version), nil))
+	b.add(b.s.create(b.mark(w.Key, b.version), nil))
 }
 
 func (s *server) create(at string, data []byte) *zk.CreateRequest {

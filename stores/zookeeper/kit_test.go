@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/storetest"
-	"github.com/quorate/quorate/stores/zookeeper/internal/session"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
@@ -19,19 +19,22 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *zookeepertest.Ense
 	return &storetest.World{
 		Open: func(tb testing.TB, namespace string) kv.Store {
 			tb.Helper()
-			return openWith(tb, options{Config: session.Config{Servers: e.Servers()}, namespace: namespace})
+			return opened(tb, in(e, namespace))
 		},
 		NextLife: func(tb testing.TB, s kv.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
 		OneByOne: true,
 	}, e
 }
 
-func openWith(tb testing.TB, o options) *server {
+// in is the configuration of a namespace of an ensemble.
+func in(e *zookeepertest.Ensemble, namespace string) config.Cluster {
+	return config.Cluster{Namespace: namespace, Section: config.SectionZooKeeper, ZooKeeper: config.ZooKeeperConfig{Servers: e.Servers()}}
+}
+
+// opened is the store of a configuration until the test ends.
+func opened(tb testing.TB, c config.Cluster) *server {
 	tb.Helper()
-	s, err := open(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := open(c)
 	tb.Cleanup(s.Close)
 	return s
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
@@ -20,22 +19,21 @@ func TestTooManyConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const most = 2
 			e := zookeepertest.Start(t, 1, zookeepertest.Options{Connections: most, TLS: ca})
-			var login config.Login
+			c := in(e, "n")
 			if ca != nil {
-				login.TLS = ca.Config()
+				c = trusting(t, c, ca)
 			}
-			o := in(e, login)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			for range most {
-				s := openWith(t, o)
+				s := opened(t, c)
 				for _, _, err := s.Read(ctx, x); err != nil; _, _, err = s.Read(ctx, x) { // the server may not have noticed yet that its checks have ended
 					if ctx.Err() != nil {
 						t.Fatal(err)
 					}
 				}
 			}
-			s := openWith(t, o)
+			s := opened(t, c)
 			for range 20 {
 				_, _, err := s.Read(t.Context(), x)
 				if !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), "maxClientCnxns") || strings.Count(err.Error(), "the store does not answer") > 1 {
@@ -59,7 +57,7 @@ func (s *server) commitNothing(ctx context.Context) error {
 // An error says once how the context has ended, whichever call it was.
 func TestDeadlineIsToldOnce(t *testing.T) {
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{Divisible: true})
-	s := openWith(t, in(e, config.Login{}))
+	s := opened(t, in(e, "n"))
 	write(t, s)
 	e.Members[0].Cut(t, false)
 	for range 3 {

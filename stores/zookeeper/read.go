@@ -60,7 +60,7 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 			if a.again, err = s.settle(conn, a.state, known, seen); err != nil || a.again {
 				return a, err
 			}
-			c := &cut{server: s, ctx: ctx, conn: conn, z: a.count.zxid, before: before, nodes: map[string]node{}}
+			c := &cut{s: s, ctx: ctx, conn: conn, z: a.count.zxid, before: before, nodes: map[string]node{}}
 			a.found, err = read(c)
 			if a.nodes = c.nodes; err != nil || !c.doubt {
 				return a, err
@@ -84,7 +84,7 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 // as that attempt has read it. Anything else is in doubt: if there was another commit meanwhile,
 // the next attempt takes a later moment.
 type cut struct {
-	*server
+	s      *server
 	ctx    context.Context //nolint:containedctx // of one call
 	conn   *zk.Conn
 	z      int64
@@ -106,7 +106,7 @@ type node struct {
 
 // get reads a record.
 func (c *cut) get(k kv.Key) (kv.Record, error) {
-	at := c.path(k)
+	at := c.s.path(k)
 	data, stat, err := c.conn.Get(at)
 	if errors.Is(err, zk.ErrNoNode) {
 		return kv.Record{Key: k}, c.missing(at)
@@ -184,7 +184,7 @@ func (c *cut) namesIn(r kv.Range) ([]string, error) {
 	if r.To.Name == name && name != "" || r.To == (kv.Point{Name: name + "\x01"}) {
 		return []string{escape(name) + "=", escape(name)}, nil
 	}
-	return c.children(c.dir(r.Kind))
+	return c.children(c.s.dir(r.Kind))
 }
 
 // keys returns those of such a node, if its name is in the range.
@@ -197,7 +197,7 @@ func (c *cut) keys(r kv.Range, child string) (keys []kv.Key, err error) {
 	case single:
 		return []kv.Key{{Kind: r.Kind, Name: name}}, nil
 	}
-	list, err := c.children(c.dirOf(r.Kind, name))
+	list, err := c.children(c.s.dirOf(r.Kind, name))
 	for _, child := range list {
 		if sub, ours := unescape(child); ours {
 			keys = append(keys, kv.Key{Kind: r.Kind, Name: name, Sub: sub})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/storetest"
@@ -28,9 +27,8 @@ func TestRefusedEndOnZooKeeper(t *testing.T) {
 	var count atomic.Int64
 	storetest.RefusedEnds(t, func(t *testing.T) storetest.Refusing {
 		t.Helper()
-		o := in(e, config.Login{Username: "quorate", Password: "Geheim1"})
-		o.namespace, o.secured = fmt.Sprint("n", count.Add(1)), true
-		s := openWith(t, o)
+		c := as(in(e, fmt.Sprint("n", count.Add(1))), "quorate", "Geheim1")
+		s := opened(t, c)
 		if err := claims.DeclareNew(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +41,7 @@ func TestRefusedEndOnZooKeeper(t *testing.T) {
 			}
 		}
 		return storetest.Refusing{
-			Open:   func(tb testing.TB) kv.Server { tb.Helper(); return openWith(tb, o) },
+			Open:   func(tb testing.TB) kv.Server { tb.Helper(); return opened(tb, c) },
 			Refuse: give("other", "Geheim2"), Restore: give("quorate", "Geheim1"),
 		}
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/stores/zookeeper/internal/session"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
@@ -33,16 +32,24 @@ func write(t *testing.T, s *server) {
 	}
 }
 
-// by logs in with what it is given.
-func by(l config.Login) session.Config {
-	return session.Config{Login: func() (config.Login, error) { return l, nil }}
+// as is a configuration with a user.
+func as(c config.Cluster, username, password string) config.Cluster {
+	c.ZooKeeper.Username, c.ZooKeeper.Password = username, password
+	return c
 }
 
-// in is a namespace of an ensemble.
-func in(e *zookeepertest.Ensemble, l config.Login) options {
-	o := options{Config: by(l), namespace: "n"}
-	o.Servers = e.Servers()
-	return o
+// trusting is a configuration with TLS.
+func trusting(t *testing.T, c config.Cluster, ca *redistest.CA) config.Cluster {
+	t.Helper()
+	cert, key := ca.Write(t, t.TempDir())
+	c.ZooKeeper.TLS = config.TLSConfig{CAFile: cert, CertFile: cert, KeyFile: key}
+	return c
+}
+
+// below is a configuration with a chroot.
+func below(chroot string, c config.Cluster) config.Cluster {
+	c.ZooKeeper.Chroot = chroot
+	return c
 }
 
 // A user who has one node needs nothing else, nobody else can read or write what it keeps, and
@@ -60,12 +67,8 @@ func TestUsers(t *testing.T) {
 	if e1 != nil {
 		t.Fatal(e1)
 	}
-	as := func(o options) *server {
-		t.Helper()
-		o.Servers, o.namespace = e.Servers(), "n"
-		return openWith(t, o)
-	}
-	s := as(options{chroot: "/billing", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim1"})})
+	n := in(e, "n")
+	s := opened(t, as(below("/billing", n), "quorate", "Geheim1"))
 	write(t, s)
 	if found, err := s.Check(t.Context()); err != nil || !strings.HasPrefix(found.Version, "ZooKeeper 3.") {
 		t.Errorf("Check = %+v, %v", found, err)
@@ -76,13 +79,13 @@ func TestUsers(t *testing.T) {
 			t.Errorf("everybody sees who has rights to %s: %v, %v", at, acl, err)
 		}
 	}
-	for what, o := range map[string]options{
-		"another password": {chroot: "/billing", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim2"})},
-		"no user":          {chroot: "/billing"},
-		"another node":     {chroot: "/apps", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim1"})},
+	for what, c := range map[string]config.Cluster{
+		"another password": as(below("/billing", n), "quorate", "Geheim2"),
+		"no user":          below("/billing", n),
+		"another node":     as(below("/apps", n), "quorate", "Geheim1"),
 	} {
-		_, _, err := as(o).Read(t.Context(), x)
-		if err == nil || errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+o.chroot) || strings.Contains(err.Error(), "Geheim") {
+		_, _, err := opened(t, c).Read(t.Context(), x)
+		if err == nil || errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+c.ZooKeeper.Chroot) || strings.Contains(err.Error(), "Geheim") {
 			t.Errorf("%s: Read = %v, want that it has no right, which trying again cannot help", what, err)
 		}
 	}
@@ -92,13 +95,9 @@ func TestUsers(t *testing.T) {
 func TestChroot(t *testing.T) {
 	t.Parallel()
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
-	below := func(chroot string) *server {
-		t.Helper()
-		return openWith(t, options{Config: session.Config{Servers: e.Servers()}, namespace: "a/b", chroot: chroot})
-	}
-	write(t, below("/apps/billing"))
+	write(t, opened(t, below("/apps/billing", in(e, "a/b"))))
 	for chroot, want := range map[string]int{"/apps/billing": 1, "/apps": 0, "": 0} {
-		lists, _, err := below(chroot).List(t.Context(), kv.All(kv.Claims))
+		lists, _, err := opened(t, below(chroot, in(e, "a/b"))).List(t.Context(), kv.All(kv.Claims))
 		if err != nil || len(lists[0]) != want {
 			t.Errorf("in %q it lists %v, %v", chroot, lists, err)
 		}
@@ -110,10 +109,10 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{TLS: ca})
-	write(t, openWith(t, in(e, config.Login{TLS: ca.Config()})))
+	write(t, opened(t, trusting(t, in(e, "n"), ca)))
 	for what, s := range map[string]*server{
-		"certificate": openWith(t, in(e, config.Login{TLS: other.Config()})),
-		"closed":      openWith(t, in(e, config.Login{})),
+		"certificate": opened(t, trusting(t, in(e, "n"), other)),
+		"closed":      opened(t, in(e, "n")),
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), what) {

@@ -67,11 +67,7 @@ func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
 
 // Open implements [replica.Store].
 func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
-	kept := cluster.ZooKeeper
-	return open(options{
-		Config:  session.Config{Servers: kept.Servers, Login: cluster.Login},
-		secured: kept.Username != "", chroot: kept.Chroot, namespace: cluster.Namespace,
-	})
+	return open(cluster), nil
 }
 
 var _ replica.Store = (*Store)(nil)
@@ -80,46 +76,45 @@ var _ replica.Store = (*Store)(nil)
 // for paths and ACLs.
 var limits = kv.Limits{Keys: 120, Bytes: 768 << 10}
 
-// options say where the records are.
-type options struct {
-	session.Config
-	secured           bool // there is a user, who alone gets rights
-	chroot, namespace string
-}
-
 // A server is a [kv.Store] on the servers of one ZooKeeper ensemble.
 type server struct {
-	*session.Client
-	chroot string
-	root   string // of all nodes
-	acl    []zk.ACL
-	lives  lives
-	hints  hints
+	client  *session.Client
+	servers []string                     // as the configuration has them
+	login   func() (config.Login, error) // as it is now
+	chroot  string
+	root    string   // of all nodes
+	acl     []zk.ACL // of all nodes
+	lives   lives
+	hints   hints
 }
 
 var _ kv.Server = (*server)(nil)
 
-func open(o options) (*server, error) {
-	c, err := session.New(o.Config)
-	if err != nil {
-		return nil, err
+// open returns the store of a configuration that was checked.
+func open(c config.Cluster) *server {
+	z := c.ZooKeeper
+	s := &server{
+		client: session.New(z.Servers, c.Login), servers: z.Servers, login: c.Login, chroot: z.Chroot,
+		root: strings.TrimRight(z.Chroot, "/") + "/quorate/" + escape(c.Namespace), acl: zk.WorldACL(zk.PermAll),
 	}
-	s := &server{Client: c, chroot: o.chroot, root: strings.TrimRight(o.chroot, "/") + "/quorate/" + escape(o.namespace), acl: zk.WorldACL(zk.PermAll)}
-	if o.secured {
+	if z.Username != "" {
 		s.acl = zk.AuthACL(zk.PermAll) // of the user who creates the node
 	}
-	return s, nil
+	return s
 }
 
 // Name implements [kv.Server].
-func (s *server) Name() string { return "ZooKeeper " + strings.Join(s.Servers, ",") + s.chroot }
+func (s *server) Name() string { return "ZooKeeper " + strings.Join(s.servers, ",") + s.chroot }
+
+// Close implements [kv.Server].
+func (s *server) Close() { s.client.Close() }
 
 // Limits implements [kv.Store].
 func (s *server) Limits() kv.Limits { return limits }
 
 // do makes a call. If it was refused, the error says what to do.
 func do[T any](ctx context.Context, s *server, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (T, error) {
-	v, err := session.Do(ctx, s.Client, repeatable, call)
+	v, err := session.Do(ctx, s.client, repeatable, call)
 	if session.IsRefusal(err) {
 		err = s.refused(err)
 	}
@@ -129,7 +124,7 @@ func do[T any](ctx context.Context, s *server, repeatable bool, call func(contex
 // refused says what to do about what ZooKeeper refuses.
 func (s *server) refused(err error) error {
 	who := "everybody, since zookeeper.username is not set,"
-	if login, err := s.Login(); err == nil && login.Username != "" {
+	if login, err := s.login(); err == nil && login.Username != "" {
 		who = "the user " + login.Username + " with this password"
 	}
 	return fmt.Errorf("ZooKeeper refuses it (%w): %s has no right to %s; check zookeeper.username and password, and the ACL of that node or the one above it", err, who, s.root)
@@ -175,8 +170,8 @@ func (s *server) countMembers(list string, found *kv.Checkup) {
 		text = "ZooKeeper has one server: no tick runs while it is down, and all is lost with its disk; three survive the loss of one"
 	case voting%2 == 0:
 		text = fmt.Sprintf("ZooKeeper has %d voting servers, which survive no more losses than %d: add or remove one", voting, voting-1)
-	case voting > len(s.Servers):
-		text = fmt.Sprintf("ZooKeeper has %d servers, and zookeeper.servers lists %d: list all, so that a replica can reach another one", voting, len(s.Servers))
+	case voting > len(s.servers):
+		text = fmt.Sprintf("ZooKeeper has %d servers, and zookeeper.servers lists %d: list all, so that a replica can reach another one", voting, len(s.servers))
 	default:
 		return
 	}
@@ -196,7 +191,7 @@ const unknown = "of an unknown version"
 
 // versionOf asks a server for its version by the command srvr. It may be forbidden.
 func (s *server) versionOf(ctx context.Context, at string) string {
-	login, err := s.Login()
+	login, err := s.login()
 	if err != nil {
 		return unknown
 	}

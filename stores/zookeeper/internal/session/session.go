@@ -28,18 +28,12 @@ const (
 	longest        = 10 * time.Second // of a call whose context has no end
 )
 
-// A Config says where the servers are.
-type Config struct {
-	Servers []string // as host:port
-	// Login is asked by each connection, so what is rotated is used. Default: no user, no TLS.
-	Login func() (config.Login, error)
-}
-
 // A Client makes calls, from any goroutine.
 type Client struct {
-	Config
+	servers []string // as host:port
+	login   func() (config.Login, error)
 
-	turn    chan struct{}  // held by who opens a link
+	turn    chan struct{}  // held by the call that opens a link
 	running sync.WaitGroup // everything that was begun
 
 	mu   sync.Mutex
@@ -47,15 +41,10 @@ type Client struct {
 	link *link // to it; nil: not yet connected
 }
 
-// New returns a client that is not yet connected.
-func New(c Config) (*Client, error) {
-	if len(c.Servers) == 0 {
-		return nil, errors.New("zookeeper: no servers")
-	}
-	if c.Login == nil {
-		c.Login = func() (config.Login, error) { return config.Login{}, nil }
-	}
-	return &Client{Config: c, turn: make(chan struct{}, 1), at: rand.IntN(len(c.Servers))}, nil
+// New returns a client that is not yet connected, for at least one server. Each connection asks
+// for the login, so what is rotated is used.
+func New(servers []string, login func() (config.Login, error)) *Client {
+	return &Client{servers: servers, login: login, turn: make(chan struct{}, 1), at: rand.IntN(len(servers))}
 }
 
 // Close ends the session, and waits for the calls that were left behind.
@@ -72,7 +61,7 @@ func (c *Client) Close() {
 func Do[T any](ctx context.Context, c *Client, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (v T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	for left := len(c.Servers); ; left-- {
+	for left := len(c.servers); ; left-- {
 		if ctx.Err() != nil {
 			return v, fmt.Errorf("%w: %w", kv.ErrNotSent, ctx.Err())
 		}
@@ -113,7 +102,7 @@ func ask[T any](ctx context.Context, c *Client, l *link, repeatable bool, call f
 	answers := make(chan answer, 1)
 	c.running.Go(func() {
 		defer c.release(l)
-		value, err := call(ctx, l.Conn)
+		value, err := call(ctx, l.conn)
 		answers <- answer{value, err}
 	})
 	select {
@@ -161,7 +150,7 @@ var (
 // and nobody would know over which connection a call was sent. A restored server would also refuse
 // a session that has seen more than it knows.
 type link struct {
-	*zk.Conn
+	conn   *zk.Conn
 	server string
 	login  config.Login
 	ended  context.Context
@@ -187,13 +176,13 @@ func (c *Client) acquire(ctx context.Context, others bool) (*link, error) {
 		return l, nil
 	}
 	c.mu.Lock()
-	at := c.Servers[c.at]
+	at := c.servers[c.at]
 	c.mu.Unlock()
 	l, err := c.connect(ctx, at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.at = (c.at + 1) % len(c.Servers)
+		c.at = (c.at + 1) % len(c.servers)
 		return l, err
 	}
 	l.calls, c.link = 1, l
@@ -207,7 +196,7 @@ func (c *Client) current() *link {
 	l := c.link
 	switch {
 	case l == nil:
-	case l.State() != zk.StateHasSession:
+	case l.conn.State() != zk.StateHasSession:
 		c.leaveLocked(l)
 	default:
 		l.calls++
@@ -218,7 +207,7 @@ func (c *Client) current() *link {
 
 // outdated reports whether the user or the password has been rotated since the link was opened.
 func (c *Client) outdated(l *link) bool {
-	now, err := c.Login()
+	now, err := c.login()
 	return err == nil && (now.Username != l.login.Username || now.Password != l.login.Password)
 }
 
@@ -233,7 +222,7 @@ func (c *Client) leaveLocked(l *link) {
 	if c.link != l {
 		return
 	}
-	c.link, c.at, l.left = nil, (c.at+1)%len(c.Servers), true
+	c.link, c.at, l.left = nil, (c.at+1)%len(c.servers), true
 	if l.calls == 0 {
 		c.running.Go(l.close)
 	}
@@ -255,11 +244,11 @@ func (c *Client) connect(ctx context.Context, at string) (*link, error) {
 	l := &link{server: at}
 	l.ended, l.end = context.WithCancelCause(context.Background())
 	var err error
-	if l.login, err = c.Login(); err != nil {
+	if l.login, err = c.login(); err != nil {
 		l.end(err)
 		return l, err
 	}
-	l.Conn, l.events, err = zk.Connect([]string{at}, sessionTimeout,
+	l.conn, l.events, err = zk.Connect([]string{at}, sessionTimeout,
 		zk.WithDialer(c.dialer(l)), zk.WithHostProvider(&only{server: at}), zk.WithLogger(silent{}))
 	if err != nil {
 		l.end(err)
@@ -269,7 +258,7 @@ func (c *Client) connect(ctx context.Context, at string) (*link, error) {
 	c.running.Go(func() {
 		err := l.await()
 		if err == nil && l.login.Username != "" {
-			err = l.AddAuth("digest", []byte(l.login.Username+":"+l.login.Password))
+			err = l.conn.AddAuth("digest", []byte(l.login.Username+":"+l.login.Password))
 		}
 		opened <- err
 	})
@@ -307,7 +296,7 @@ func (l *link) await() error {
 
 // close ends the session, if the server still answers, and waits for what the client has begun.
 func (l *link) close() {
-	l.Close()
+	l.conn.Close()
 	l.end(errEnded)
 	for range l.events {
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/servertest"
 )
@@ -23,10 +24,7 @@ func TestNoServerTakesIt(t *testing.T) {
 	}
 	defer func() { _ = silent.Close() }()
 	nobody := "127.0.0.1:" + servertest.FreePort(t)
-	c, err := New(Config{Servers: []string{nobody, silent.Addr().String()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := New([]string{nobody, silent.Addr().String()}, func() (config.Login, error) { return config.Login{}, nil })
 	defer c.Close()
 	made := func(context.Context, *zk.Conn) (int, error) { return 1, nil }
 	for range 4 { // it begins with either
