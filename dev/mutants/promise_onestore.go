@@ -64,7 +64,7 @@ var oneStore = promise{
 			{claims + "end.go", "return err != nil && !errors.Is(err, kv.ErrTooLarge)", "return errors.Is(err, kv.ErrUnavailable)"},
 		}},
 		{"store: another life forgets tokens that are ahead", in(claims, "TestAnotherLifeAfterTokensAhead"), []edit{
-			{"internal/store/single/records/records.go", "\tnext.Ahead = l.Ahead\n", ""},
+			{"internal/store/single/records/records.go", ", Ahead: l.Ahead}", "}"},
 		}},
 		{"clockless: a lease is free at first sight", in(claims, "TestLeaseIsObserved"), []edit{
 			{claims + "observer.go", "now.Add(l.cfg.lasts(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},

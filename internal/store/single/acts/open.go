@@ -91,7 +91,7 @@ func (s *Store) turnPage(queue []kv.Record) {
 	defer s.mu.Unlock()
 	s.from = ""
 	if len(queue) == takeMost {
-		s.from = queue[takeMost-1].Key.Sub + "\x01"
+		s.from = queue[takeMost-1].Key.Next().Sub
 	}
 }
 

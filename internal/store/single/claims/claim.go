@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
@@ -16,16 +17,20 @@ import (
 // maxTries bounds the transactions of a TryAcquire.
 const maxTries = 6
 
+// maxEarlier is how many claims of a name may have successors before a claim that overlaps
+// others reads some of their leases, and how many it then reads.
+const maxEarlier = 16
+
 // streamPlain is the stream of plain locks.
 const streamPlain = "lock"
 
 // A try is one owner. It wins a claim, keeps it and ends it, or is voided.
 type try struct {
-	l     *Locker
-	req   locking.Request
-	asks  protocol.Try // the request, for the rules; its owner is a value that no other try has
-	lease kv.Key       // of its claim
-	begun time.Time    // before the first request of the transaction that won, or may have won
+	locker *Locker
+	req    locking.Request
+	asks   protocol.Try // the request, for the rules; its owner is a value that no other try has
+	lease  kv.Key       // of its claim
+	begun  time.Time    // before the first request of the transaction that won, or may have won
 	// unsure: a transaction had no answer, so it may have won in the life, or may still win.
 	unsure   bool
 	life     string   // empty unless unsure
@@ -34,7 +39,7 @@ type try struct {
 }
 
 func newTry(l *Locker, req locking.Request, owner string) *try {
-	t := &try{l: l, req: req, asks: protocol.Try{
+	t := &try{locker: l, req: req, asks: protocol.Try{
 		Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside, TTL: req.TTL.Milliseconds(),
 	}}
 	if t.asks.Plain {
@@ -74,7 +79,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 	var last error // why the store did not answer; nil: it did
 	for tries := range maxTries {
 		if tries > 0 && last != nil {
-			retry.After(ctx, t.l.cfg.Timeout/4)
+			retry.After(ctx, t.locker.cfg.Timeout/4)
 		}
 		if ctx.Err() != nil {
 			return nil, t.unanswered(last)
@@ -107,7 +112,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		}
 
 		// 3. The rules decide. LOCK says which token comes next, COMMIT accepts the claim.
-		n := t.l.node(v)
+		n := t.locker.node(v)
 		s, seen := protocol.Lock(v.state(), n, t.asks)
 		if seen.Code != protocol.OK {
 			return nil, t.refused(ctx, v, seen, 0)
@@ -122,7 +127,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		// anything that was read has changed.
 		t.tokens, t.compared = append(t.tokens, bid.Token), v.versions[records.ClaimsKey(t.req.Name)]
 		txn := t.claim(v, v.after(s), bid)
-		o, sent, err := t.l.commit(ctx, v, txn)
+		o, sent, err := t.locker.commit(ctx, v, txn)
 		switch {
 		case err != nil && !errors.Is(err, kv.ErrUnavailable): // the store refuses
 			return nil, t.unanswered(err)
@@ -151,13 +156,28 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 	return nil, &locking.AcquireError{Reason: locking.ErrSplit, Name: t.req.Name}
 }
 
+// readToClaim reads what a claim decides on, and leases that it may drop. Only a claim that
+// overlaps no others needs all of them.
+func (t *try) readToClaim(ctx context.Context) (view, error) {
+	if !t.asks.Overlaps {
+		return t.locker.readPruned(ctx, t.req.Name)
+	}
+	v, err := t.read(ctx)
+	if err != nil || len(v.claims.Earlier) <= maxEarlier {
+		return v, err
+	}
+	leases := v.unread()
+	rand.Shuffle(len(leases), func(i, j int) { leases[i], leases[j] = leases[j], leases[i] })
+	return t.read(ctx, leases[:min(len(leases), maxEarlier)]...)
+}
+
 // read reads what decides on the claim: a tick that may run beside others needs the job's
 // lease and its own, all others need all leases. More may be an entry.
 func (t *try) read(ctx context.Context, more ...kv.Key) (v view, err error) {
 	if t.asks.Overlaps {
-		v, err = t.l.read(ctx, t.req.Name, append(more, records.LeaseKey(t.req.Name, records.Claim{}), t.lease)...)
+		v, err = t.locker.read(ctx, t.req.Name, append(more, records.LeaseKey(t.req.Name, records.Claim{}), t.lease)...)
 	} else {
-		v, err = t.l.readAll(ctx, t.req.Name, more...)
+		v, err = t.locker.readAll(ctx, t.req.Name, more...)
 	}
 	if v.leases[t.lease].Owner == t.asks.Owner {
 		delete(v.ends, t.lease) // it knows when it wrote it
@@ -170,7 +190,7 @@ func (t *try) read(ctx context.Context, more ...kv.Key) (v view, err error) {
 func (t *try) claim(v view, after records.Claims, bid protocol.Bid) kv.Txn {
 	var txn kv.Txn
 	var dropped []kv.Key
-	after.Earlier, dropped = v.prune(after.Earlier, t.l.maxPruned())
+	after.Earlier, dropped = v.prune(after.Earlier, t.locker.maxPruned())
 	for _, k := range dropped {
 		if _, read := v.versions[k]; !read {
 			txn.Delete = append(txn.Delete, k)

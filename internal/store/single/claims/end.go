@@ -23,7 +23,7 @@ import (
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	err := l.finish(ctx, note, false)
 	// About one run of a hundred bounds the entries of its job. Chance leaves no job out.
-	if trim := l.t.l.cfg.Trim; trim != nil && !l.claim.Tick.IsZero() && rand.N(100) == 0 {
+	if trim := l.t.locker.cfg.Trim; trim != nil && !l.claim.Tick.IsZero() && rand.N(100) == 0 {
 		_ = trim(ctx, l.claim.Name) // or after a later run
 	}
 	return err
@@ -40,7 +40,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	if l.ended {
 		return l.result
 	}
-	for wait := time.Duration(0); ; wait = l.t.l.cfg.longer(wait) {
+	for wait := time.Duration(0); ; wait = l.t.locker.cfg.longer(wait) {
 		code, err := l.finishOnce(ctx, note, handover)
 		switch {
 		case errors.Is(err, kv.ErrTooLarge):
@@ -77,7 +77,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 	if code := v.endOf(t.asks.Owner); code != "" {
 		return code, nil // by an earlier request, or in a transaction of its own: the entry stays
 	}
-	n := t.l.node(v)
+	n := t.locker.node(v)
 	s, _ := l.join(v, n)
 	s, a := protocol.Finish(s, n, t.asks, protocol.End{Handover: handover})
 	if v.versions[records.ClaimsKey(t.req.Name)] == 0 && a.Code == protocol.Late {
@@ -97,7 +97,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 	if !t.asks.Plain {
 		txn.Put = append(txn.Put, t.entry(l.bid, kindOf(a.Code), note))
 	}
-	o, _, err := t.l.commit(ctx, v, txn)
+	o, _, err := t.locker.commit(ctx, v, txn)
 	switch {
 	case err != nil:
 		return "", kv.Failed("writing it", err)
@@ -153,7 +153,7 @@ func (l *lease) Void(ctx context.Context) error {
 	}
 	l.ended, l.result = true, locking.ErrLeaseLost
 	if err := l.t.void(ctx); err != nil {
-		l.t.l.cleaner.Repeat(l.t.voidAgain)
+		l.t.locker.cleaner.Repeat(l.t.voidAgain)
 		return l.failed("voiding", err)
 	}
 	return nil
@@ -166,19 +166,19 @@ const maxVoids = 2
 // voidAgain is void in the background. It reports whether to repeat it.
 func (t *try) voidAgain(ctx context.Context) bool {
 	select {
-	case t.l.voids <- struct{}{}:
+	case t.locker.voids <- struct{}{}:
 	case <-ctx.Done():
 		return false
 	}
-	defer func() { <-t.l.voids }()
+	defer func() { <-t.locker.voids }()
 	err := t.void(ctx)
 	return err != nil && !errors.Is(err, kv.ErrTooLarge)
 }
 
 // void ends a try that will never run: rule N6.
 func (t *try) void(ctx context.Context) error {
-	for wait := time.Duration(0); ; wait = t.l.cfg.longer(wait) {
-		v, err := t.l.read(ctx, t.req.Name, t.entryKeys()...)
+	for wait := time.Duration(0); ; wait = t.locker.cfg.longer(wait) {
+		v, err := t.locker.read(ctx, t.req.Name, t.entryKeys()...)
 		if err != nil {
 			return kv.Failed("voiding", err)
 		}
@@ -186,7 +186,7 @@ func (t *try) void(ctx context.Context) error {
 		if !needed {
 			return nil
 		}
-		o, _, err := t.l.commit(ctx, v, txn)
+		o, _, err := t.locker.commit(ctx, v, txn)
 		if err != nil {
 			return kv.Failed("voiding", err)
 		}
@@ -219,7 +219,7 @@ func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
 		txn.Put = []kv.Write{records.Put(records.ForgottenKey(), v.forgotten)}
 		return txn, true
 	}
-	s, _ := protocol.Void(v.state(), t.l.node(v), t.asks, false)
+	s, _ := protocol.Void(v.state(), t.locker.node(v), t.asks, false)
 	after := v.after(s)
 	for i, e := range after.Earlier {
 		after.Earlier[i].Void = e.Void || e.Owner == t.asks.Owner && e.Ended == ""
@@ -233,7 +233,7 @@ func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
 // ended, with the note that was stored. It tries until ctx ends: then the error matches
 // locking.ErrNoQuorum, or locking.ErrRefused.
 func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
-	for wait := time.Duration(0); ; wait = l.t.l.cfg.longer(wait) {
+	for wait := time.Duration(0); ; wait = l.t.locker.cfg.longer(wait) {
 		v, known, err := l.settleOnce(ctx)
 		switch {
 		case known:
@@ -248,7 +248,7 @@ func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error)
 // waits for one that ends it. It wins if there was none, or it was rolled back.
 func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) {
 	t := l.t
-	if v, err = t.l.read(ctx, t.req.Name, t.entryKeys()...); err != nil {
+	if v, err = t.locker.read(ctx, t.req.Name, t.entryKeys()...); err != nil {
 		return v, false, kv.Failed("reading it", err)
 	}
 	if v.endOf(t.asks.Owner) != "" || !v.claims.Of(t.asks.Owner).Open() {
@@ -256,7 +256,7 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 	}
 	var txn kv.Txn
 	v.compare(&txn, records.ClaimsKey(t.req.Name))
-	o, _, err := t.l.commit(ctx, v, txn)
+	o, _, err := t.locker.commit(ctx, v, txn)
 	if err != nil {
 		return v, false, kv.Failed("comparing it", err)
 	}
@@ -265,12 +265,12 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 
 // Database returns the schema of the store's functions, "" if it has none, and the owner of the
 // claim: what such a transaction names the claim with.
-func (l *lease) Database() (schema, owner string) { return l.t.l.cfg.Schema, l.t.asks.Owner }
+func (l *lease) Database() (schema, owner string) { return l.t.locker.cfg.Schema, l.t.asks.Owner }
 
 // Look reports whether the store has the claim, also if it has ended. If not, seen is the token of
 // the claim that has excluded it; 0 if there is none.
 func (l *lease) Look(ctx context.Context) (has bool, seen uint64, err error) {
-	v, err := l.t.l.read(ctx, l.t.req.Name)
+	v, err := l.t.locker.read(ctx, l.t.req.Name)
 	switch {
 	case err != nil:
 		return false, 0, l.failed("looking for it", kv.Failed("reading it", err))

@@ -58,7 +58,7 @@ func (t *try) granted(bid protocol.Bid, h held) (*lease, error) {
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
 		Token: locking.Token(bid.Token), Attempt: bid.Attempt, Granted: time.Now(),
 	}}
-	l.setDeadline(t.begun.Add(t.l.cfg.validity(t.req.TTL)))
+	l.setDeadline(t.begun.Add(t.locker.cfg.validity(t.req.TTL)))
 	l.turn <- struct{}{}
 	if l.isOver() {
 		t.unsure = true
@@ -129,9 +129,9 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 		Put: []kv.Write{records.Put(l.t.lease, next)},
 	}
 	l.held.version = 0
-	ctx, cancel := l.t.l.request(ctx)
+	ctx, cancel := l.t.locker.request(ctx)
 	defer cancel()
-	o, err := l.t.l.store.Commit(ctx, txn)
+	o, err := l.t.locker.store.Commit(ctx, txn)
 	switch {
 	case err != nil:
 		return false, kv.Failed("writing it", err)
@@ -148,7 +148,7 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 func (l *lease) extended(begun time.Time, h held) {
 	l.held = h
 	ttl := min(l.t.req.TTL, time.UnixMilli(h.lease.Until+1).Sub(h.clock))
-	if deadline := begun.Add(l.t.l.cfg.validity(ttl)); !l.isOver() && deadline.After(l.Deadline()) {
+	if deadline := begun.Add(l.t.locker.cfg.validity(ttl)); !l.isOver() && deadline.After(l.Deadline()) {
 		l.setDeadline(deadline)
 	}
 }
@@ -161,7 +161,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, kv.Failed("reading it", err)
 	}
-	n := t.l.node(v)
+	n := t.locker.node(v)
 	s, a := l.join(v, n)
 	if a.Code == protocol.OK {
 		s, a = protocol.Extend(s, n, t.asks)
@@ -180,7 +180,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 		v.compare(&txn, records.ClaimsKey(t.req.Name))
 		v.compareLeases(&txn)
 	}
-	o, sent, err := t.l.commit(ctx, v, txn)
+	o, sent, err := t.locker.commit(ctx, v, txn)
 	switch {
 	case err != nil:
 		return false, kv.Failed("writing it", err)

@@ -86,34 +86,27 @@ func DeclareAhead(ctx context.Context, s kv.Store, grace time.Duration) (until t
 
 // highestToken is the largest of all names, forgotten ones included.
 func highestToken(ctx context.Context, s kv.Store) (uint64, error) {
-	claims := kv.All(kv.Claims)
+	list, _, err := s.Read(ctx, records.ForgottenKey())
+	if err != nil {
+		return 0, err
+	}
+	forgotten, err := records.Decode[records.Forgotten](list[0])
+	if err != nil {
+		return 0, err
+	}
+	highest, claims := forgotten.Fence, kv.All(kv.Claims)
 	claims.Limit = page
-	forgotten, _, err := s.Read(ctx, records.ForgottenKey())
-	if err != nil {
-		return 0, err
-	}
-	f, err := records.Decode[records.Forgotten](forgotten[0])
-	if err != nil {
-		return 0, err
-	}
-	for {
-		lists, _, err := s.List(ctx, claims)
-		if err != nil {
-			return 0, err
-		}
-		for _, r := range lists[0] {
+	err = kv.Each(ctx, s, claims, func(some []kv.Record, _ kv.Stamp) error {
+		for _, r := range some {
 			c, err := records.Decode[records.Claims](r)
 			if err != nil {
-				return 0, err
+				return err
 			}
-			f.Fence = max(f.Fence, c.Fence)
+			highest = max(highest, c.Fence)
 		}
-		if len(lists[0]) < page {
-			return f.Fence, nil
-		}
-		last := lists[0][page-1].Key
-		claims.From = kv.Point{Name: last.Name, Sub: last.Sub + "\x01"}
-	}
+		return nil
+	})
+	return highest, err
 }
 
 // NoteLife notes a life that no record has, so that its grace begins. Claims note it, too, but

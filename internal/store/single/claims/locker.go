@@ -67,13 +67,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Defaults of Config.
-const (
-	DefaultGrace       = 20 * time.Second
-	DefaultTimeout     = time.Second
-	DefaultDriftFactor = 0.01
-	DefaultCleanFor    = 10 * time.Minute
-)
+// DefaultTimeout is that of a Config.
+const DefaultTimeout = time.Second
 
 // minDrift is taken off every lease besides the drift factor: the store counts in whole
 // milliseconds, and both ends are rounded.
@@ -84,16 +79,15 @@ type Config struct {
 	// TTL is the length of a lease. It must be below Grace. Default: locking.DefaultTTL.
 	TTL time.Duration
 	// Grace is how long nothing is granted in another life of the store. All programs that
-	// use the store must set the same. Default: DefaultGrace.
+	// use the store must set the same. Default: 20 s.
 	Grace time.Duration
-	// Timeout bounds each call to the store. It must be below TTL/4. Default:
-	// DefaultTimeout.
+	// Timeout bounds each call to the store. It must be below TTL/4. Default: DefaultTimeout.
 	Timeout time.Duration
 	// DriftFactor is the share of a TTL by which clocks may drift apart meanwhile.
-	// Default: DefaultDriftFactor.
+	// Default: 0.01.
 	DriftFactor float64
 	// CleanFor is how long a Locker tries to void a claim in the background while the store
-	// does not answer. Default: DefaultCleanFor.
+	// does not answer. Default: 10 minutes.
 	CleanFor time.Duration
 	// Trim drops entries of a job that are too many. It is called after about one of a
 	// hundred runs. Default: entries are never dropped.
@@ -110,29 +104,14 @@ type Config struct {
 // WithDefaults returns a copy of c whose unset fields hold their defaults.
 func (c Config) WithDefaults() Config {
 	c.TTL = cmp.Or(c.TTL, locking.DefaultTTL)
-	c.Grace = cmp.Or(c.Grace, DefaultGrace)
+	c.Grace = cmp.Or(c.Grace, 20*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	c.DriftFactor = cmp.Or(c.DriftFactor, DefaultDriftFactor)
-	c.CleanFor = cmp.Or(c.CleanFor, DefaultCleanFor)
+	c.DriftFactor = cmp.Or(c.DriftFactor, 0.01)
+	c.CleanFor = cmp.Or(c.CleanFor, 10*time.Minute)
 	if c.Random == nil {
 		c.Random = func(locking.Request) string { return rand.Text() }
 	}
 	return c
-}
-
-// Validate reports everything that is wrong with c, joined. The defaults must be filled in.
-func (c Config) Validate() error {
-	var errs []error
-	if c.Timeout <= 0 {
-		errs = append(errs, fmt.Errorf("timeout %v: use a positive duration", c.Timeout))
-	}
-	if c.DriftFactor < 0 || c.DriftFactor >= 0.5 {
-		errs = append(errs, fmt.Errorf("drift factor %v: use a share from 0 up to 0.5", c.DriftFactor))
-	}
-	if c.CleanFor < 0 {
-		errs = append(errs, fmt.Errorf("clean for %v: use a positive duration", c.CleanFor))
-	}
-	return errors.Join(append(errs, c.checkTTL(c.TTL))...)
 }
 
 func (c Config) checkTTL(ttl time.Duration) error {
@@ -187,10 +166,21 @@ type Locker struct {
 
 var _ locking.Watcher = (*Locker)(nil)
 
-// New returns a Locker on a store, which must stay open until the Locker is closed.
+// New returns a Locker on a store, which must stay open until the Locker is closed. It reports
+// everything that is wrong with the Config, joined.
 func New(s kv.Store, cfg Config) (*Locker, error) {
 	cfg = cfg.WithDefaults()
-	if err := cfg.Validate(); err != nil {
+	var errs []error
+	if cfg.Timeout <= 0 {
+		errs = append(errs, fmt.Errorf("timeout %v: use a positive duration", cfg.Timeout))
+	}
+	if cfg.DriftFactor < 0 || cfg.DriftFactor >= 0.5 {
+		errs = append(errs, fmt.Errorf("drift factor %v: use a share from 0 up to 0.5", cfg.DriftFactor))
+	}
+	if cfg.CleanFor < 0 {
+		errs = append(errs, fmt.Errorf("clean for %v: use a positive duration", cfg.CleanFor))
+	}
+	if err := errors.Join(append(errs, cfg.checkTTL(cfg.TTL))...); err != nil {
 		return nil, err
 	}
 	return &Locker{store: s, cfg: cfg, cleaner: retry.NewBackground(cfg.Timeout/4, cfg.CleanFor), voids: make(chan struct{}, maxVoids)}, nil

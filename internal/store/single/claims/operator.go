@@ -241,10 +241,18 @@ const page = 100
 // locking.ErrTaken while the lock is held, and locking.ErrNoQuorum when the store does not
 // answer. Repeating it is harmless.
 func (l *Locker) Forget(ctx context.Context, name string) error {
-	// Runs of a later claim of the name are not among these.
-	past, err := l.past(ctx, name)
-	if err != nil {
-		return kv.Failed("forgetting "+name, err)
+	var past []kv.Key // its entries and logs; runs of a later claim of the name are not among them
+	for _, r := range []kv.Range{kv.Of(kv.Entries, name), kv.Of(kv.Logs, name)} {
+		r.Limit = page
+		err := kv.Each(ctx, l.store, r, func(some []kv.Record, _ kv.Stamp) error {
+			for _, record := range some {
+				past = append(past, record.Key)
+			}
+			return nil
+		})
+		if err != nil {
+			return kv.Failed("forgetting "+name, err)
+		}
 	}
 	code, err := l.forgetClaims(ctx, name)
 	switch {
@@ -259,38 +267,6 @@ func (l *Locker) Forget(ctx context.Context, name string) error {
 		}
 	}
 	return nil
-}
-
-// past lists the keys of a name's entries and logs.
-func (l *Locker) past(ctx context.Context, name string) ([]kv.Key, error) {
-	var keys []kv.Key
-	for _, r := range []kv.Range{kv.Of(kv.Entries, name), kv.Of(kv.Logs, name)} {
-		r.Limit = page
-		for {
-			some, err := l.list(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			for _, record := range some {
-				keys = append(keys, record.Key)
-			}
-			if len(some) < page {
-				break
-			}
-			r.From.Sub = some[page-1].Key.Sub + "\x01" // the next key, as none has a zero byte
-		}
-	}
-	return keys, nil
-}
-
-func (l *Locker) list(ctx context.Context, r kv.Range) ([]kv.Record, error) {
-	ctx, cancel := l.request(ctx)
-	defer cancel()
-	lists, _, err := l.store.List(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return lists[0], nil
 }
 
 // forgetClaims applies FORGET, rule N8, until a transaction wins.
@@ -310,7 +286,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (protocol.Code, 
 		case v.versions[records.ClaimsKey(name)] == 0:
 			return protocol.None, nil
 		}
-		leases, err := l.list(ctx, kv.Of(kv.Leases, name))
+		leases, _, err := l.store.List(ctx, kv.Of(kv.Leases, name))
 		if err != nil {
 			return "", kv.Failed("forgetting "+name, err)
 		}
@@ -318,7 +294,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (protocol.Code, 
 			Put:    []kv.Write{records.Put(records.ForgottenKey(), records.Forgotten{Fence: n.GCFence, Tick: n.GCTick})},
 			Delete: []kv.Key{records.ClaimsKey(name)},
 		}
-		for _, r := range leases { // those of a later claim come with other claims
+		for _, r := range leases[0] { // those of a later claim come with other claims
 			if _, read := v.versions[r.Key]; !read { // it may have tombstones
 				err = errors.Join(err, v.add(r))
 			}

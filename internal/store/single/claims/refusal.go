@@ -26,9 +26,9 @@ func second(at time.Time) string { return at.UTC().Truncate(time.Second).Format(
 // replica had noticed is noted.
 func (t *try) refused(ctx context.Context, v view, a protocol.Answer, fence uint64) error {
 	if v.newLife {
-		_, _, _ = t.l.commit(ctx, v, kv.Txn{}) // else the next request notes it
+		_, _, _ = t.locker.commit(ctx, v, kv.Txn{}) // else the next request notes it
 	}
-	return t.l.acquireError(t.req, v, a, fence)
+	return t.locker.acquireError(t.req, v, a, fence)
 }
 
 // acquireError is a rule's answer to a request for a claim, with the reason that redlock gives
@@ -92,7 +92,7 @@ func (t *try) locked(ctx context.Context, err error) error {
 	if of.Owner == "" {
 		return t.unanswered(err)
 	}
-	return t.l.acquireError(t.req, v, protocol.Answer{Code: protocol.Busy, Claim: asRule(of), Left: t.l.cfg.Timeout.Milliseconds()}, 0)
+	return t.locker.acquireError(t.req, v, protocol.Answer{Code: protocol.Busy, Claim: asRule(of), Left: t.locker.cfg.Timeout.Milliseconds()}, 0)
 }
 
 // unanswered returns the error of a try that the store has not decided.
@@ -145,7 +145,7 @@ func (w watch) Look(ctx context.Context) error {
 	case err != nil:
 		return nil //nolint:nilerr // a try tells what the store refuses
 	}
-	found := w.t.l.acquireError(w.t.req, v, protocol.Look(v.state(), w.t.l.node(v), w.t.asks), 0)
+	found := w.t.locker.acquireError(w.t.req, v, protocol.Look(v.state(), w.t.locker.node(v), w.t.asks), 0)
 	for _, reason := range []error{locking.ErrDone, locking.ErrClaimed, locking.ErrTaken} {
 		if errors.Is(found.Reason, reason) {
 			return found

@@ -127,7 +127,7 @@ func Of(kind Kind, name string) Range {
 }
 
 // Only selects the record with the key.
-func Only(k Key) Range { return Between(k.Kind, k.Name, k.Sub, k.Sub+"\x01") }
+func Only(k Key) Range { return Range{Kind: k.Kind, From: Point{k.Name, k.Sub}, To: k.Next()} }
 
 // Between selects the records with the name from the sub on, and before the sub to; with an
 // empty to, up to the last.
@@ -142,6 +142,24 @@ func Between(kind Kind, name, from, to string) Range {
 
 // afterName is the first point after all keys with the name.
 func afterName(name string) Point { return Point{Name: name + "\x01"} }
+
+// Next is the first point after the key, as no key has a zero byte.
+func (k Key) Next() Point { return Point{k.Name, k.Sub + "\x01"} }
+
+// Each calls do with the records of the range, in order, in pages of as many as its limit; without
+// one, at once.
+func Each(ctx context.Context, s Store, r Range, do func([]Record, Stamp) error) error {
+	for {
+		lists, stamp, err := s.List(ctx, r)
+		if err == nil {
+			err = do(lists[0], stamp)
+		}
+		if err != nil || r.Limit == 0 || len(lists[0]) < r.Limit {
+			return err
+		}
+		r.From = lists[0][r.Limit-1].Key.Next()
+	}
+}
 
 // Holds reports whether the range selects the key.
 func (r Range) Holds(k Key) bool {

@@ -38,22 +38,10 @@ func (a access) commit(ctx context.Context, doing string, t kv.Txn) (won bool, e
 	return o.Won, kv.Failed(doing, err)
 }
 
-// each reads all records of the range in pages, in order.
+// each calls do with all records of the range, in order, in pages.
 func (a access) each(ctx context.Context, doing string, r kv.Range, do func([]kv.Record, kv.Stamp) error) error {
-	for r.Limit = pageRows; ; {
-		lists, s, err := a.list(ctx, doing, r)
-		if err != nil {
-			return err
-		}
-		if err := do(lists[0], s); err != nil {
-			return fmt.Errorf("%s: %w", doing, err)
-		}
-		if len(lists[0]) < r.Limit {
-			return nil
-		}
-		last := lists[0][r.Limit-1].Key
-		r.From = kv.Point{Name: last.Name, Sub: last.Sub + "\x01"}
-	}
+	r.Limit = pageRows
+	return kv.Failed(doing, kv.Each(ctx, a.store, r, do))
 }
 
 // update reads the records, lets decide what to change, and changes it unless the store

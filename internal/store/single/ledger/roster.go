@@ -284,7 +284,7 @@ func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error 
 				continue
 			}
 			// Another replica may have renewed it.
-			if _, err := r.commit(ctx, doing, kv.Txn{Life: s.Life, If: unchanged(old), Delete: setKeys(old.Key.Sub)}); err != nil {
+			if _, err := r.store.Commit(ctx, kv.Txn{Life: s.Life, If: unchanged(old), Delete: setKeys(old.Key.Sub)}); err != nil {
 				return err
 			}
 		}

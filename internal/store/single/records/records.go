@@ -162,7 +162,7 @@ func Note(note []byte) json.RawMessage {
 // A Life is the life of the store that was noted last.
 type Life struct {
 	Life string `json:"life"` // as in a kv.Stamp
-	// Since is when this life was first seen, as [NewLife] tells it; 0 for a store that was
+	// Since is when this life was first seen, as Next tells it; 0 for a store that was
 	// declared new.
 	Since int64 `json:"since"`
 	// Ahead is a time: tokens up to it may be granted before its time in the life AheadIn, as an
@@ -208,21 +208,15 @@ func (l Life) Now(s kv.Stamp, grace time.Duration) (now Life, unnoted bool) {
 	return l.Next(s, grace), true
 }
 
-// Next is the life after l, of a store that has just been noticed to have begun one.
+// Next is the life after l, of a store that has just been noticed to have begun one: by the
+// store's clock. If it has none, by the caller's, and half a grace later: by so much others'
+// clocks may be ahead.
 func (l Life) Next(s kv.Stamp, grace time.Duration) Life {
-	next := NewLife(s, grace)
-	next.Ahead = l.Ahead
-	return next
-}
-
-// NewLife is the life of a store that has just been noticed: by the store's clock. If it has
-// none, by the caller's, and half a grace later: by so much others' clocks may be ahead.
-func NewLife(s kv.Stamp, grace time.Duration) Life {
 	since := s.At()
 	if s.Now.IsZero() {
 		since = since.Add(grace / 2)
 	}
-	return Life{Life: s.Life, Since: since.UnixMilli()}
+	return Life{Life: s.Life, Since: since.UnixMilli(), Ahead: l.Ahead}
 }
 
 // Floor is the time up to which the store may have forgotten claims: none are granted until

@@ -16,7 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
-	onestore "github.com/quorate/quorate/internal/store/single/ledger"
+	kept "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
@@ -134,7 +134,7 @@ func (w *World) ledger(t *testing.T) {
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
 			s := w.declaredNew(tb)
-			return lockerOn(tb, s, timeout), onestore.New(s, time.Second)
+			return lockerOn(tb, s, timeout), kept.New(s, time.Second)
 		},
 		Short: 2100 * time.Millisecond,
 		Keep:  ledger.MaxKeep,
@@ -145,7 +145,7 @@ func (w *World) ledger(t *testing.T) {
 		t.Parallel()
 		schedtest.RunRoster(t, schedtest.RosterBackend{New: func(tb testing.TB) scheduler.Roster {
 			tb.Helper()
-			return onestore.NewRoster(w.open(tb))
+			return kept.NewRoster(w.open(tb))
 		}})
 	})
 }
