@@ -8,7 +8,7 @@ var display = promise{
 			{"cmd/exec.go", "return exitNoQuorum", "return exitFailed"},
 		}},
 		{"listing: an entry is on two pages", in("internal/console/view", "TestRecentIsEverythingSorted"), []edit{
-			{"internal/console/view/cursor.go", "job < c.job }", "job <= c.job }"},
+			{"internal/console/view/recent.go", "job < c.job }", "job <= c.job }"},
 		}},
 		{"metrics: every replica counts a missed tick", in("scheduler/metrics", "TestWhatEventsCount"), []edit{
 			{"scheduler/metrics/ticks.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventDecided:"},
@@ -20,7 +20,7 @@ var display = promise{
 			{replica + "events.go", `Info("not run here"`, `Warn("not run here"`},
 		}},
 		{"check: two replicas with one id are not named", in(replica, "TestTwoReplicasWithOneID"), []edit{
-			{"internal/console/view/unreadable.go", "range Neighbours(replicas)", "range Neighbours(replicas[:0])"},
+			{"internal/console/view/nodes.go", "range Neighbours(replicas)", "range Neighbours(replicas[:0])"},
 		}},
 		{"pages: text of others is HTML", in(web, "TestDashboard"), []edit{
 			{web + "pages/pages.go", "\"html/template\"", "\"text/template\""},

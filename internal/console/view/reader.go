@@ -1,9 +1,27 @@
+// Package view has the rows of all listings, a [Reader] that reads them from the
+// nodes, and a [Control] that checks and requests acts. The command line, the API and
+// the dashboard share it, so they agree.
+//
+// Rows are a contract: scripts read their JSON. Every field is always present, null if
+// it has no value. Golden files pin them.
+//
+// Reading needs no replica.
+//
+// The cost of a page depends on its size, not on the length of the history: see
+// [Reader.Recent].
 package view
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
 	"slices"
+	"sync"
+	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -126,4 +144,209 @@ func ticksOf(ctx context.Context, r Reader, d Directory, q ledger.Query) ([]ledg
 		list = list[:min(len(list), q.Limit)]
 	}
 	return list, nil
+}
+
+// ErrNotFound is wrapped by errors about things that do not exist.
+var ErrNotFound = errors.New("not found")
+
+// A Directory knows the jobs of a cluster by their current and former names. The nodes
+// know a job by its key: its first name.
+type Directory struct {
+	Versions []scheduler.Version
+	Keys     []string                     // of all jobs, sorted by name
+	Last     map[string]scheduler.Version // by key: the version published last
+
+	keyOf map[string]string // by name
+}
+
+// Directory reads what the replicas have published, or returns the cached directory.
+// Callers must not change it.
+func (r Reader) Directory(ctx context.Context) (Directory, error) {
+	return r.Cache.get(ctx, func(ctx context.Context) (Directory, error) {
+		published, err := r.Roster.Jobs(ctx)
+		if err != nil {
+			return Directory{}, err
+		}
+		live, err := r.Roster.Replicas(ctx)
+		if err != nil {
+			return Directory{}, err
+		}
+		versions, err := scheduler.Versions(published, live, func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) })
+		return newDirectory(versions), err
+	})
+}
+
+func newDirectory(versions []scheduler.Version) Directory {
+	d := Directory{Versions: versions, Last: map[string]scheduler.Version{}, keyOf: map[string]string{}}
+	for _, v := range versions {
+		key := v.StoredAs()
+		if last, ok := d.Last[key]; !ok || v.Published.After(last.Published) {
+			if !ok {
+				d.Keys = append(d.Keys, key)
+			}
+			d.Last[key] = v
+		}
+		d.keyOf[v.Name] = key
+	}
+	return d
+}
+
+// Key returns the key of the job that is or was called name.
+func (d Directory) Key(name string) string {
+	if key, ok := d.keyOf[name]; ok {
+		return key
+	}
+	return name
+}
+
+// of returns the versions of the named jobs, or of all jobs without names.
+func (d Directory) of(names []string) []scheduler.Version {
+	if len(names) == 0 {
+		return d.Versions
+	}
+	keys := map[string]bool{}
+	for _, name := range names {
+		keys[d.Key(name)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(d.Versions), func(v scheduler.Version) bool { return !keys[v.StoredAs()] })
+}
+
+// named sets the entry's job to its current name.
+func (d Directory) named(e ledger.Entry) ledger.Entry {
+	if v, ok := d.Last[e.Job]; ok {
+		e.Job = v.Name
+	}
+	return e
+}
+
+// namedAll does that in place.
+func (d Directory) namedAll(entries []ledger.Entry) []ledger.Entry {
+	for i, e := range entries {
+		entries[i] = d.named(e)
+	}
+	return entries
+}
+
+// Served reports whether a live replica serves the job with the key.
+func (d Directory) Served(key string) bool {
+	return slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return v.Live && v.StoredAs() == key })
+}
+
+// Require returns ErrNotFound unless the directory has a job with the key.
+func (d Directory) Require(key string) error {
+	if _, ok := d.Last[key]; ok {
+		return nil
+	}
+	return fmt.Errorf("job %q %w in this cluster; quorate jobs lists them", key, ErrNotFound)
+}
+
+// rowsOf turns what was read into rows.
+func rowsOf[T, R any](list []T, err error, row func(T) R) ([]R, error) {
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]R, len(list))
+	for i, one := range list {
+		rows[i] = row(one)
+	}
+	return rows, nil
+}
+
+// A DirectoryCache caches the directory for servers. Concurrent readers share one read.
+type DirectoryCache struct {
+	// For is how long a directory is kept after its read began.
+	For time.Duration
+
+	mu   sync.Mutex
+	last *reading
+}
+
+// A reading is a read of the directory, finished or not.
+type reading struct {
+	began time.Time
+	done  chan struct{} // closed when d and err are set
+	d     Directory
+	err   error
+}
+
+// Drop makes the next reader read again. A nil DirectoryCache does not cache.
+func (s *DirectoryCache) Drop() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = nil
+}
+
+// get returns the cached directory, waits for a read under way, or reads.
+func (s *DirectoryCache) get(ctx context.Context, read func(context.Context) (Directory, error)) (Directory, error) {
+	if s == nil {
+		return read(ctx)
+	}
+	for {
+		r, mine := s.join()
+		if mine {
+			r.d, r.err = read(ctx)
+			s.finish(r)
+			return r.d, r.err
+		}
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return Directory{}, context.Cause(ctx)
+		}
+		if r.err == nil {
+			return r.d, nil
+		}
+		// The reader may have failed because its own context ended: try again.
+	}
+}
+
+// join returns the last reading unless it is too old, or a new one for the caller to
+// finish.
+func (s *DirectoryCache) join() (r *reading, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != nil && time.Since(s.last.began) < s.For {
+		return s.last, false
+	}
+	s.last = &reading{began: time.Now(), done: make(chan struct{})}
+	return s.last, true
+}
+
+// finish wakes the waiting readers. A failed reading is not cached.
+func (s *DirectoryCache) finish(r *reading) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.err != nil && s.last == r {
+		s.last = nil
+	}
+	close(r.done)
+}
+
+// A Host is what the replica at hand has for the parts of a program that count or show it.
+type Host struct {
+	ID, Version string
+	Jobs        []string        // the names of those that it serves at first
+	NotReady    func() []string // why it takes no ticks; nothing if it does
+
+	Control  Control
+	Nodes    Nodes
+	Settings func() any // the configuration in effect, without secrets
+	// Live returns a run that goes on in this process, and what it has logged so far.
+	Live func(job string, token locking.Token) (ledger.Log, bool)
+
+	Metrics     http.Handler // nil: nobody counts
+	UsersFailed func(bool)   // tells the metrics; nil: nobody counts
+	Logger      *slog.Logger
+}
+
+// Nodes are those of a cluster, or its only store. Each method looks at all of them.
+type Nodes interface {
+	// NodeKind is KindNode, or KindStore for one store, which has no votes.
+	NodeKind() string
+	Nodes(ctx context.Context) []Node
+	Checks(ctx context.Context) []Check
+	Locks(ctx context.Context) ([]Lock, error)
 }

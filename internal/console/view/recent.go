@@ -1,10 +1,17 @@
 package view
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"errors"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -93,4 +100,248 @@ func (q RecentQuery) filter() ledger.Query {
 // wants reports whether an entry matches the query.
 func (q RecentQuery) wants(e ledger.Entry) bool {
 	return (q.Ticks || e.Ran()) && q.filter().Wants(e)
+}
+
+// A merge combines what was read of all jobs, and finds the jobs to read more of.
+type merge struct {
+	query RecentQuery
+	jobs  []*history
+	known []item
+	// scanned counts the entries and stretches that were read.
+	scanned int
+	start   time.Time // of the newest entry
+}
+
+// A history is what was read of one job.
+type history struct {
+	key, name string
+	unread    time.Time // the newest entry that was not read; zero: all were read
+	size      int       // of the next stretch
+}
+
+// An item is an entry, or a placeholder for the unread entries of a job. A placeholder
+// sorts right before the first of them.
+type item struct {
+	ledger.Entry
+	of *history // nil: an entry
+}
+
+// Sizes of the stretches that are read of a job: the first, and the growth of the next.
+// Most jobs have one entry among the latest, busy ones many.
+const (
+	firstStretch  = 4
+	stretchFactor = 4
+)
+
+// newMerge finds the newest entry of each job.
+func newMerge(ctx context.Context, r Reader, d Directory, q RecentQuery) (*merge, error) {
+	m := &merge{query: q}
+	for _, key := range d.Keys {
+		h := &history{key: key, name: d.Last[key].Name, unread: q.After.at}
+		if q.After.passed(h.name) {
+			h.unread = h.unread.Add(-1)
+		}
+		m.jobs = append(m.jobs, h)
+	}
+	if err := m.read(ctx, r.Ledger, d, m.jobs, q.Since); err != nil {
+		return nil, err
+	}
+	m.scanned = 0
+	for _, h := range m.jobs {
+		m.start = later(m.start, h.unread)
+	}
+	return m, nil
+}
+
+// read reads one more stretch, down to floor, of each of the jobs.
+func (m *merge) read(ctx context.Context, store ledger.Skimmer, d Directory, jobs []*history, floor time.Time) error {
+	ask := make([]ledger.Stretch, len(jobs))
+	for i, h := range jobs {
+		ask[i] = ledger.Stretch{Job: h.key, NotAfter: h.unread, Since: floor, Limit: h.size}
+		h.size = max(firstStretch, stretchFactor*h.size)
+	}
+	skimmed, err := store.Skim(ctx, ask, m.query.Ticks)
+	if err != nil {
+		return err
+	}
+	for i, s := range skimmed {
+		jobs[i].unread = s.Rest
+		if s.Rest.Before(m.query.Since) {
+			jobs[i].unread = time.Time{}
+		}
+		m.scanned += len(s.Entries) + 1
+		for _, e := range s.Entries {
+			if e = d.named(e); m.query.After.reaches(e) && !e.OrderKey().Before(m.query.Since) {
+				m.known = append(m.known, item{Entry: e})
+			}
+		}
+	}
+	return nil
+}
+
+func later(x, y time.Time) time.Time {
+	if x.After(y) {
+		return x
+	}
+	return y
+}
+
+// all lists entries and placeholders, newest first. Settled counts the entries before
+// the first placeholder.
+func (m *merge) all() (all []item, settled int) {
+	all = slices.Clone(m.known)
+	for _, h := range m.jobs {
+		if !h.unread.IsZero() {
+			all = append(all, item{of: h, Entry: ledger.Entry{Job: h.name, Tick: h.unread, Token: locking.Token(math.MaxUint64)}})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y item) int { return newestFirst(x.Entry, y.Entry) })
+	settled = slices.IndexFunc(all, func(i item) bool { return i.of != nil })
+	if settled < 0 {
+		settled = len(all)
+	}
+	return all, settled
+}
+
+// incomplete returns the jobs that may have more entries for the page, and the earliest
+// time to read down to.
+func (m *merge) incomplete() (jobs []*history, floor time.Time) {
+	all, settled := m.all()
+	window := m.query.Limit
+	if m.query.selective() {
+		if m.pageFull(all, settled) {
+			return nil, floor
+		}
+		window = settled + m.query.Limit
+		if m.scanned > 0 || m.query.filter().Filters() {
+			window = settled + 4*m.query.Limit // little of it may be wanted
+		}
+	}
+	floor = m.query.Since
+	if window <= len(all) {
+		floor = later(floor, all[window-1].OrderKey())
+	}
+	for _, i := range all[:min(window, len(all))] {
+		if i.of != nil {
+			jobs = append(jobs, i.of)
+		}
+	}
+	return jobs, floor
+}
+
+// pageFull reports whether a filtered page is full, or has read so much that the rest is
+// left to the next page.
+func (m *merge) pageFull(all []item, settled int) bool {
+	wanted := 0
+	for _, i := range all[:settled] {
+		if m.query.wants(i.Entry) {
+			wanted++
+		}
+	}
+	moved := settled == len(all) || all[settled].Tick.Before(m.start)
+	return wanted >= m.query.Limit || moved && m.scanned >= scannedPerEntry*m.query.Limit
+}
+
+// page returns the settled entries that the query wants.
+func (m *merge) page() Page {
+	all, settled := m.all()
+	p := Page{Entries: []ledger.Entry{}}
+	for i, one := range all[:settled] {
+		if m.query.wants(one.Entry) {
+			p.Entries = append(p.Entries, one.Entry)
+		}
+		if len(p.Entries) == m.query.Limit {
+			if i < len(all)-1 {
+				p.Next = behind(one.Entry)
+			}
+			return p
+		}
+	}
+	if settled < len(all) {
+		p.Next = behind(all[settled].Entry)
+	}
+	return p
+}
+
+// A Cursor is a position in a listing: right after one entry. The zero Cursor is the
+// beginning.
+type Cursor struct {
+	at     time.Time
+	job    string
+	token  locking.Token
+	stream string
+}
+
+// ErrCursor is returned for a text that is not a Cursor.
+var ErrCursor = errors.New("not a cursor that a listing has returned")
+
+// behind returns the position right after an entry.
+func behind(e ledger.Entry) Cursor {
+	return Cursor{e.OrderKey(), e.Job, e.Token, e.Stream}
+}
+
+// Until returns the position before all entries with an order key before t.
+func Until(t time.Time) Cursor {
+	if t.IsZero() {
+		return Cursor{}
+	}
+	last := t.Truncate(time.Millisecond)
+	if last.Equal(t) {
+		last = last.Add(-time.Millisecond) // a partial millisecond is included
+	}
+	return Cursor{at: last, token: math.MaxUint64}
+}
+
+// IsZero reports whether the cursor is the beginning.
+func (c Cursor) IsZero() bool { return c == Cursor{} }
+
+// reaches reports whether an entry comes after the cursor.
+func (c Cursor) reaches(e ledger.Entry) bool {
+	return c.IsZero() || newestFirst(ledger.Entry{Tick: c.at, Job: c.job, Token: c.token, Stream: c.stream}, e) < 0
+}
+
+// passed reports whether the cursor is past all entries of a job at its own instant.
+func (c Cursor) passed(job string) bool { return !c.IsZero() && job < c.job }
+
+// before is the Query.Before that includes every entry after the cursor.
+func (c Cursor) before() time.Time {
+	if c.IsZero() {
+		return time.Time{}
+	}
+	return c.at.Add(time.Millisecond)
+}
+
+// String encodes the cursor for ParseCursor; "" for the zero one.
+func (c Cursor) String() string {
+	if c.IsZero() {
+		return ""
+	}
+	text := strings.Join([]string{strconv.FormatInt(c.at.UnixMilli(), 10), strconv.FormatUint(uint64(c.token), 10), c.stream, c.job}, "|")
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// ParseCursor decodes what String returned.
+func ParseCursor(text string) (Cursor, error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return Cursor{}, ErrCursor
+	}
+	parts := strings.SplitN(string(raw), "|", 4)
+	if len(parts) != 4 {
+		return Cursor{}, ErrCursor
+	}
+	at, atErr := strconv.ParseInt(parts[0], 10, 64)
+	token, err := strconv.ParseUint(parts[1], 10, 64)
+	if errors.Join(atErr, err) != nil {
+		return Cursor{}, ErrCursor
+	}
+	return Cursor{time.UnixMilli(at).UTC(), parts[3], locking.Token(token), parts[2]}, nil
+}
+
+// newestFirst orders entries of several jobs.
+func newestFirst(x, y ledger.Entry) int {
+	return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token), cmp.Compare(x.Stream, y.Stream))
 }

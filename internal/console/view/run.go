@@ -1,8 +1,14 @@
 package view
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -108,4 +114,267 @@ func (r Run) Took(now time.Time) (time.Duration, bool) {
 		return 0, false // its end is unknown
 	}
 	return now.Sub(Time(r.Started)), true
+}
+
+// A Poll has each node's answer to the claim of a run.
+type Poll struct {
+	Rounds *int         `json:"rounds" jsonschema:"Rounds of requests that the claim took."`
+	Nodes  []NodeAnswer `json:"nodes" jsonschema:"Answers in the order of the configuration."`
+	Errors *string      `json:"said" jsonschema:"Why nodes did not grant it, in words."`
+}
+
+// A NodeAnswer is one node's answer.
+type NodeAnswer struct {
+	Node   *string `json:"node" jsonschema:"Name of the node; null if the list of nodes has changed since."`
+	Answer string  `json:"answer" jsonschema:"granted, not awaited, held, abstained, unreachable or refused."`
+}
+
+// Beats are the extensions of the lease of a run.
+type Beats struct {
+	Count  int     `json:"count" jsonschema:"Number of extensions."`
+	Failed int     `json:"failed" jsonschema:"How many failed."`
+	Least  Beat    `json:"least" jsonschema:"The one that began with the least time left."`
+	Lapse  *Beat   `json:"lapse" jsonschema:"The last one that failed."`
+	Why    *string `json:"why" jsonschema:"Why it failed."`
+	Last   []Beat  `json:"last" jsonschema:"The last ones, oldest first."`
+}
+
+// A Beat is one attempt to extend a lease.
+type Beat struct {
+	At      string `json:"at"`
+	Left    int64  `json:"left_ms" jsonschema:"Time left of the lease when it began."`
+	Took    int64  `json:"took_ms" jsonschema:"Duration."`
+	Failed  bool   `json:"failed"`
+	Granted *int   `json:"granted" jsonschema:"How many nodes granted it; null if unknown."`
+	Nodes   *int   `json:"nodes" jsonschema:"Number of nodes whose answer was awaited: a quorum decides; null if unknown."`
+	// Refused: a node has answered, and did not grant it. One that is down has not answered.
+	Refused bool `json:"-"`
+}
+
+// newPoll returns nil if the answers are not known.
+func newPoll(p locking.Poll) *Poll {
+	if p.Nodes() == 0 {
+		return nil
+	}
+	row := &Poll{Rounds: Optional(int(p.Rounds)), Errors: Optional(p.Errors)}
+	for i, a := range p.Answers[:p.Nodes()] {
+		row.Nodes = append(row.Nodes, NodeAnswer{Node: Optional(p.Name(i)), Answer: a.String()})
+	}
+	return row
+}
+
+// NewBeats returns the extensions of a lease as listings show them; nil for none.
+func NewBeats(b *ledger.Beats) *Beats {
+	if b == nil {
+		return nil
+	}
+	row := &Beats{Count: b.Count, Failed: b.Failed, Least: newBeat(b.Least), Why: Optional(b.Why), Last: []Beat{}}
+	if b.Failed > 0 {
+		lapse := newBeat(b.Lapse)
+		row.Lapse = &lapse
+	}
+	for _, one := range b.Last {
+		row.Last = append(row.Last, newBeat(one))
+	}
+	return row
+}
+
+// awaited counts the nodes whose answer was awaited, 0 if the answers are unknown.
+func awaited(p locking.Poll) int {
+	n := 0
+	for _, a := range p.Answers[:p.Nodes()] {
+		if a != locking.NotAwaited {
+			n++
+		}
+	}
+	return n
+}
+
+func newBeat(b ledger.Beat) Beat {
+	row := Beat{At: Text(Stamp(b.At)), Left: b.Left.Milliseconds(), Took: b.Took.Milliseconds(), Failed: b.Failed}
+	if n := awaited(locking.Poll{Answers: b.Answers}); n > 0 {
+		granted := 0
+		for _, a := range b.Answers {
+			switch a {
+			case locking.Granted:
+				granted++
+			case locking.NotAwaited, locking.Unreachable:
+			default:
+				row.Refused = row.Refused || a != 0 // beyond the nodes of the list
+			}
+		}
+		row.Granted, row.Nodes = &granted, &n
+	}
+	return row
+}
+
+// maxAttempts bounds the entries that are read of one tick.
+const maxAttempts = 100
+
+// Found is one run, for callers that read it repeatedly.
+type Found struct {
+	// Attempts of the run, newest first. For a tick that did not run: its entry.
+	Attempts []ledger.Entry
+
+	r      Reader
+	d      Directory
+	q      ledger.Query
+	stream string
+}
+
+// Find returns the run with an ID; ErrNotFound if the ledger has nothing of it.
+func (r Reader) Find(ctx context.Context, id string) (*Found, error) {
+	job, rest, _ := strings.Cut(id, "@")
+	stamp, stream, ok := splitRunTime(rest)
+	if !ok {
+		return nil, invalid("%q is not a run ID; write one as listings show it, such as nightly-report@20270101T020000.000Z", id)
+	}
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{r: r, d: d, stream: stream, q: ledger.Query{
+		Job: d.Key(job), Limit: maxAttempts, Since: stamp, Before: stamp.Add(time.Millisecond),
+	}}
+	if err := f.Again(ctx); err != nil {
+		return nil, err
+	}
+	if len(f.Attempts) == 0 {
+		if err := d.Require(f.q.Job); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("run %s %w: its tick was never decided, or the ledger no longer keeps it", id, ErrNotFound)
+	}
+	return f, nil
+}
+
+// Again reads the run's attempts again.
+func (f *Found) Again(ctx context.Context) error {
+	for _, read := range []func(context.Context, ledger.Query) ([]ledger.Entry, error){f.r.Ledger.Runs, f.r.Ledger.Ticks} {
+		list, err := read(ctx, f.q)
+		if err != nil {
+			return err
+		}
+		list = slices.DeleteFunc(list, func(e ledger.Entry) bool { return e.Stream != f.stream })
+		if len(list) > 0 {
+			f.Attempts = f.d.namedAll(list)
+			return nil
+		}
+	}
+	return nil
+}
+
+// Log returns what an attempt has logged so far; ErrNotFound if the ledger has nothing.
+func (f *Found) Log(ctx context.Context, e ledger.Entry) (ledger.Log, error) {
+	log, err := f.r.Ledger.Log(ctx, f.q.Job, e.OrderKey(), e.Token)
+	if errors.Is(err, ledger.ErrNoLog) {
+		return ledger.Log{}, fmt.Errorf("log of %s %w: the run has logged nothing yet, or the ledger no longer keeps its log", e.ID(), ErrNotFound)
+	}
+	return log, err
+}
+
+// splitRunTime splits what follows "JOB@" in a run ID.
+func splitRunTime(text string) (at time.Time, stream string, ok bool) {
+	const form = "20060102T150405.000Z"
+	if len(text) < len(form) {
+		return time.Time{}, "", false
+	}
+	at, err := time.Parse(form, text[:len(form)])
+	stream, dot := strings.CutPrefix(text[len(form):], ".")
+	return at, stream, err == nil && (dot || stream == "")
+}
+
+// A Log is what a run has logged.
+type Log struct {
+	ID      *string        `json:"id" jsonschema:"ID of the run."`
+	Job     string         `json:"job"`
+	Tick    string         `json:"tick"`
+	Token   *locking.Token `json:"token" jsonschema:"Fencing token of the run."`
+	Attempt *int           `json:"attempt"`
+	Replica *string        `json:"replica" jsonschema:"Replica that ran it."`
+	Outcome ledger.Outcome `json:"outcome"`
+	AsOf    *string        `json:"as_of" jsonschema:"When the log of a running run was stored; null: the log is complete."`
+	Cut     int            `json:"cut" jsonschema:"How many bytes before text were dropped."`
+	Text    string         `json:"text" jsonschema:"The end of the log."`
+}
+
+// Log returns the log of one run of the named job. Run is its ID or its tick; attempt
+// selects one attempt. Empty and 0 select the last run that has ended. The error is
+// ErrNotFound if there is no such run or no log.
+func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return Log{}, err
+	}
+	key := d.Key(job)
+	list, err := r.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: ledger.MaxKeep})
+	if err == nil && len(list) == 0 {
+		err = d.Require(key)
+	}
+	if err != nil {
+		return Log{}, err
+	}
+	i := slices.IndexFunc(list, func(e ledger.Entry) bool {
+		return isRun(e, run) && (attempt == 0 || e.Attempt == attempt) && (run != "" || e.Outcome != ledger.Running)
+	})
+	if i < 0 {
+		return Log{}, noSuchRun(job, run, attempt)
+	}
+	e := list[i]
+	log, err := r.Ledger.Log(ctx, key, e.OrderKey(), e.Token)
+	if errors.Is(err, ledger.ErrNoLog) {
+		return Log{}, fmt.Errorf("log of %s %w: the run logged nothing, or its log is not stored yet, or no longer kept", e.ID(), ErrNotFound)
+	}
+	return NewLog(d.named(e), log), err
+}
+
+// noSuchRun describes the run that was not found.
+func noSuchRun(job, run string, attempt int) error {
+	what := fmt.Sprintf("no run of %s has ended", job)
+	if run != "" {
+		what = fmt.Sprintf("%s has no run %q", job, run)
+	}
+	if attempt != 0 {
+		what += fmt.Sprintf(" as attempt %d", attempt)
+	}
+	return fmt.Errorf("%w: %s; quorate runs %s lists them", ErrNotFound, what, job)
+}
+
+// isRun reports whether text is the ID or the tick of an entry. Empty text matches any.
+func isRun(e ledger.Entry, text string) bool {
+	_, id, _ := strings.Cut(e.ID(), "@")
+	return text == "" || strings.HasSuffix(text, "@"+id) || text == Text(Stamp(e.Tick))
+}
+
+// NewLog returns a log as a row.
+func NewLog(e ledger.Entry, log ledger.Log) Log {
+	row := NewRun(e)
+	return Log{
+		ID: row.ID, Job: row.Job, Tick: row.Tick, Token: row.Token, Attempt: row.Attempt, Replica: row.Replica,
+		Outcome: row.Outcome, AsOf: Stamp(log.At), Cut: log.Cut, Text: log.Text,
+	}
+}
+
+// maxParallel bounds the parallel reads of one listing: enough to keep the nodes busy, too
+// few to delay their votes.
+const maxParallel = 16
+
+// inParallel calls f for each index below n, up to maxParallel in parallel. It returns the
+// first error and starts no further call after it.
+func inParallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, maxParallel) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				if err := f(ctx, int(i)); err != nil {
+					cancel(err) // the first one stays
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
 }
