@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"go.yaml.in/yaml/v3"
 )
 
 // A Page is a part of a listing.
@@ -223,4 +225,111 @@ func matches(j scheduler.JobInfo, text string) bool {
 	return slices.ContainsFunc(append([]string{j.Name, j.Description}, j.Tags...), func(s string) bool {
 		return strings.Contains(strings.ToLower(s), text)
 	})
+}
+
+// A Configuration is the serving replica's configuration.
+type Configuration struct {
+	Replica  string            `json:"replica" jsonschema:"Replica that serves the request."`
+	Settings any               `json:"settings" jsonschema:"Its settings without secrets; null if the service does not publish them."`
+	Hashes   map[string]string `json:"hashes" jsonschema:"Hash of the set of jobs of each replica."`
+	Drift    bool              `json:"drift" jsonschema:"Replicas serve different sets of jobs."`
+	Sets     []view.ServedSet  `json:"sets" jsonschema:"The sets of jobs that replicas serve, newest first."`
+}
+
+func answerConfiguration(ctx context.Context, c *call) (any, error) {
+	rows, err := c.cfg.Control.Replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows = view.Present(rows)
+	answer := Configuration{Replica: c.cfg.Replica, Hashes: map[string]string{}, Sets: view.ServedSets(rows)}
+	answer.Drift = len(answer.Sets) > 1
+	if c.cfg.Settings != nil {
+		answer.Settings = c.cfg.Settings()
+	}
+	for _, r := range rows {
+		if r.ConfigHash != nil {
+			answer.Hashes[r.ID] = *r.ConfigHash
+		}
+	}
+	return answer, nil
+}
+
+// A JobSet is a set of jobs with their effective settings.
+type JobSet struct {
+	ConfigHash string    `json:"config_hash" jsonschema:"Hash of the set."`
+	Jobs       []jobText `json:"jobs"`
+	Text       string    `json:"text" jsonschema:"The same as YAML, like the configuration."`
+}
+
+// A jobText is one job of a set.
+type jobText struct {
+	Job      string `json:"job" jsonschema:"Name of the job."`
+	Key      string `json:"key" jsonschema:"First name of the job, by which the store knows it."`
+	Hash     string `json:"hash" jsonschema:"Version of the job."`
+	Settings any    `json:"settings" jsonschema:"Effective settings, without secrets."`
+}
+
+func answerJobSet(ctx context.Context, c *call) (any, error) {
+	hash := c.r.PathValue("hash")
+	set, err := c.cfg.Control.JobSet(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	answer := JobSet{ConfigHash: hash, Jobs: []jobText{}}
+	for _, j := range set.Jobs {
+		answer.Jobs = append(answer.Jobs, jobText{Job: j.Name, Key: j.Key, Hash: j.Hash, Settings: j.Settings})
+	}
+	answer.Text, err = yamlText(set)
+	return answer, err
+}
+
+// yamlText writes a set of jobs like the configuration, each with its version; "" if it is empty.
+func yamlText(set scheduler.JobSet) (string, error) {
+	if len(set.Jobs) == 0 {
+		return "", nil
+	}
+	all := make(map[string]any, len(set.Jobs))
+	for _, j := range set.Jobs {
+		settings, ok := yamlValue(j.Settings).(map[string]any)
+		if !ok {
+			settings = map[string]any{}
+		}
+		settings["version"] = j.Hash
+		all[j.Name] = settings
+	}
+	var b strings.Builder
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	err := enc.Encode(all)
+	return b.String(), err
+}
+
+// yamlValue returns a copy of v with numbers that YAML does not quote.
+func yamlValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for key, value := range v {
+			all[key] = yamlValue(value)
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for i, value := range v {
+			all[i] = yamlValue(value)
+		}
+		return all
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
+	}
+	return v
+}
+
+func answerComparison(ctx context.Context, c *call) (any, error) {
+	from, to := c.text("from"), c.text("to")
+	if from == "" || to == "" {
+		return nil, &view.InvalidError{Msg: "from and to: write the config_hash of two sets of jobs; GET /configuration lists the served ones"}
+	}
+	return c.cfg.Control.CompareSets(ctx, from, to)
 }
