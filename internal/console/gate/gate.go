@@ -1,12 +1,21 @@
+// Package gate admits requests: it finds the user of each, by password, token or a proxy
+// that names users, and refuses what the user's role does not allow.
+//
+// Failed logins are counted by address and by user; too many make both wait. Writes from
+// pages of other origins are refused. Refused acts are recorded in the cluster's audit log,
+// up to a limit, and all of them in the replica's log.
 package gate
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,4 +123,56 @@ func Lacks(id identity.Identity, needed identity.Role) *problem.Problem {
 type noteLimit struct {
 	mu   sync.Mutex
 	fail failCount
+}
+
+// Limits for refusals in the audit log. Others are only in the replica's log.
+const (
+	maxBody    = 64 << 10 // searched for the reason
+	noteWindow = time.Minute
+	noteMost   = 10
+)
+
+// allow reports whether one more may be recorded now.
+func (l *noteLimit) allow(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !now.Before(l.fail.until) {
+		l.fail = failCount{until: now.Add(noteWindow)}
+	}
+	l.fail.n++
+	return l.fail.n <= noteMost
+}
+
+// noteRefusal logs a refused act, and records it in the audit log.
+func (g *Gate) noteRefusal(r *http.Request, kind acts.Kind, id identity.Identity, wrong *problem.Problem) {
+	act := acts.Act{
+		Kind: kind, Job: r.PathValue("job"), All: r.PathValue("job") == "", By: id.By(), Result: acts.RefusedResult + wrong.Detail,
+	}
+	var said struct {
+		Reason string `json:"reason"`
+	}
+	if text, err := io.ReadAll(io.LimitReader(r.Body, maxBody)); err == nil && json.Unmarshal(text, &said) == nil {
+		act.Reason = said.Reason
+	}
+	g.cfg.Logger.Warn("an act was refused", "act", string(act.Kind), "of", act.Target(), "by", act.By, "why", wrong.Detail)
+	if !g.notes.allow(time.Now()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), g.cfg.Timeout)
+	defer cancel()
+	if err := g.cfg.Note(ctx, act); err != nil {
+		g.cfg.Logger.Warn("the audit log could not record a refused act", "why", err)
+	}
+}
+
+// ValidBasePath returns an error unless text can be the prefix of every served path.
+func ValidBasePath(text string) error {
+	clean := strings.TrimSuffix(text, "/")
+	if clean == "" {
+		return nil
+	}
+	if !strings.HasPrefix(clean, "/") || strings.ContainsAny(clean, "?#{} \t%") || strings.Contains(clean, "//") || strings.Contains(clean+"/", "/./") || strings.Contains(clean+"/", "/../") {
+		return fmt.Errorf("%q is not a valid path; write one such as /admin/cron", text)
+	}
+	return nil
 }
