@@ -1,11 +1,161 @@
+// Package cmd is the command line. A program with its own functions calls [Main]. The
+// JSON that commands print (-o json) is a contract, which golden files pin.
 package cmd
 
 import (
-	"github.com/spf13/cobra"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/systemd"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+// Main is the whole program: it runs the process's command line with the functions of
+// the registry, and exits. A program with your own functions is
+//
+//	func main() {
+//		registry := jobs.NewRegistry()
+//		jobs.Register(registry, "report", report)
+//		cmd.Main(registry)
+//	}
+//
+// Stores are those that the program can use besides Redis nodes and PostgreSQL.
+//
+// The first SIGINT or SIGTERM ends the command's context, which drains a replica. A
+// second one cancels its jobs at once. SIGHUP reloads its configuration.
+func Main(registry *jobs.Registry, stores ...replica.Store) {
+	logging.Disable() // of go-redis: the errors of its calls say all that its log would
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	app := App{
+		Name: programName(os.Args[0]), Registry: registry, Stores: stores, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Hard: secondSignal(ctx), Hangup: make(chan os.Signal, 1),
+		systemd: systemd.Take(),
+	}
+	os.Exit(app.Exec(ctx, os.Args[1:]))
+}
+
+// secondSignal returns a channel that closes at the second signal.
+func secondSignal(first context.Context) <-chan struct{} {
+	hard := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// This goroutine ends with the process.
+	go func() {
+		<-first.Done()
+		<-signals // the first one, which arrives here too
+		<-signals
+		close(hard)
+	}()
+	return hard
+}
+
+// An App is the command line with its environment, so tests can run it without a
+// process.
+type App struct {
+	// Name of the program in help, completion and messages. Default: quorate.
+	Name     string
+	Registry *jobs.Registry
+	// Stores are those that the program can use besides Redis nodes and PostgreSQL.
+	Stores   []replica.Store
+	In       io.Reader
+	Out, Err io.Writer
+	// Hard, once closed, makes a draining replica cancel its jobs.
+	Hard <-chan struct{}
+	// Hangup receives SIGHUP during `run`, which reloads the configuration. SIGHUP ends
+	// other commands.
+	Hangup chan os.Signal
+
+	systemd *systemd.Manager // nil: it has not started this program
+}
+
+// Exit codes.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitUsage    = 2 // bad usage or configuration
+	exitNotFound = 3
+	exitNoQuorum = 4
+)
+
+// Exec runs one command and returns the exit code. It writes one line per error to a.Err,
+// which says what to do.
+func (a App) Exec(ctx context.Context, args []string) int {
+	root := newRoot(&cli{App: a})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	for _, line := range failure.Lines(err) {
+		a.warn("%s", line)
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	switch {
+	case failure.IsUsage(err):
+		return exitUsage
+	case errors.Is(err, view.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, locking.ErrNoQuorum):
+		return exitNoQuorum
+	}
+	return exitFailed
+}
+
+// usage marks the errors of an argument check as bad usage.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return failure.Usagef("%w; write %s, or see %s --help", err, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// noArgs refuses arguments; unlike cobra's check it suggests no subcommands.
+func noArgs(c *cobra.Command, args []string) error { return refuse(c, "unexpected", args) }
+
+// noCommand refuses unknown commands.
+func noCommand(c *cobra.Command, args []string) error { return refuse(c, "unknown command", args) }
+
+// refuse returns an error about the first of args, with the most similar command of c.
+func refuse(c *cobra.Command, why string, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	if near := decode.Nearest(args[0], names); near != "" {
+		return fmt.Errorf("%s %q: did you mean %s?", why, args[0], near)
+	}
+	return fmt.Errorf("%s %q", why, args[0])
+}
 
 // Groups of commands, as the help lists them.
 const (
@@ -109,4 +259,212 @@ func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
 	for _, sub := range c.Commands() {
 		eachCommand(sub, do)
 	}
+}
+
+// product is the name of this project's binary.
+const product = "quorate"
+
+// name is the name of the binary.
+func (a App) name() string { return cmp.Or(a.Name, product) }
+
+// programName is the name of the started program.
+func programName(arg0 string) string {
+	return strings.TrimSuffix(filepath.Base(arg0), ".exe")
+}
+
+// rename replaces the binary's name in all help texts.
+func (a App) rename(root *cobra.Command) {
+	if a.name() == product {
+		return
+	}
+	own := a.namer(root)
+	eachCommand(root, func(c *cobra.Command) {
+		c.Short, c.Long, c.Example = own(c.Short), own(c.Long), own(c.Example)
+	})
+}
+
+// namer returns a function that replaces "quorate" before a command of root.
+func (a App) namer(root *cobra.Command) func(string) string {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, regexp.QuoteMeta(c.Name()))
+	}
+	commands := regexp.MustCompile(`\b` + product + ` (` + strings.Join(names, "|") + `)\b`)
+	return func(text string) string { return commands.ReplaceAllString(text, a.name()+" $1") }
+}
+
+// own formats a message with the binary's name.
+func (a App) own(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	if a.name() == product {
+		return text
+	}
+	return a.namer(newRoot(new(cli)))(text)
+}
+
+// say prints a message.
+func (a App) say(format string, args ...any) { fmt.Fprintln(a.Out, a.own(format, args...)) }
+
+// warn prints a message to standard error.
+func (a App) warn(format string, args ...any) {
+	fmt.Fprintln(a.Err, a.name()+": "+a.own(format, args...))
+}
+
+// warnOf prints a warning, unless it is empty.
+func (a App) warnOf(text string) {
+	if text != "" {
+		a.warn("%s", text)
+	}
+}
+
+// completeShells adds cobra's completion command. For an unknown shell cobra prints help;
+// this returns an error.
+func completeShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	c, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return failure.Usagef("name a shell: %[1]s bash, fish, powershell or zsh; see %[1]s --help", c.CommandPath())
+	}
+}
+
+// completeJobs completes job names and tags wherever a command takes one, and file names
+// only where a flag takes a file.
+func completeJobs(root *cobra.Command, a *cli) {
+	eachCommand(root, func(c *cobra.Command) {
+		switch words := strings.Fields(c.Use); {
+		case slices.Contains(words, "--job"):
+			_ = c.RegisterFlagCompletionFunc("job", jobCompletion(a))
+		case slices.Contains(words, "JOB"), slices.Contains(words, "[JOB]"):
+			c.ValidArgsFunction = jobCompletion(a)
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			_, known := c.GetFlagCompletionFunc(f.Name)
+			switch what, _ := pflag.UnquoteUsage(f); {
+			case known || what == "file":
+			case f.Name == "tag":
+				_ = c.RegisterFlagCompletionFunc(f.Name, tagCompletion(a))
+			default: // no file is meant
+				_ = c.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions)
+			}
+		})
+	})
+}
+
+// tagCompletion completes a tag with those of the configuration.
+func tagCompletion(a *cli) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := config.Read(a.source(), nil)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var list []string
+		for _, name := range jobNames(cfg) {
+			for _, tag := range cfg.Jobs[name].Tags {
+				if strings.HasPrefix(tag, typed) && !slices.Contains(list, tag) {
+					list = append(list, tag)
+				}
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// jobCompletion completes the first argument with the jobs of the configuration.
+func jobCompletion(a *cli) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		source := a.source()
+		source.NoStore = true
+		cfg, err := config.Read(source, nil)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		list := slices.DeleteFunc(jobNames(cfg), func(name string) bool { return !strings.HasPrefix(name, typed) })
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeList completes the values of a flag, also after a comma. Completion is a
+// convenience, and adding it to an existing flag cannot fail.
+func completeList(c *cobra.Command, flag string, values []string) {
+	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		var list []string
+		for _, v := range values {
+			if strings.HasPrefix(before+v, typed) {
+				list = append(list, before+v)
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// outputFlag adds -o to a listing.
+func outputFlag(c *cobra.Command, a *cli) {
+	c.Flags().StringVarP(&a.format, "output", "o", "table", "`format`: table, which fits the terminal, or json, which has every field")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if a.format != "table" && a.format != "json" {
+			return failure.Usagef("-o %s: write -o table or -o json", a.format)
+		}
+		return nil
+	}
+	completeList(c, "output", []string{"table", "json"})
+}
+
+func versionCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  quorate version",
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintf(a.Out, "%s\n", a.versionLine())
+			return nil
+		},
+	}
+}
+
+// versionLine has the binary's name, version and build.
+func (a App) versionLine() string {
+	info, _ := debug.ReadBuildInfo()
+	return fmt.Sprintf("%s %s %s %s/%s%s", a.name(), Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commitOf(info))
+}
+
+// Version is the version of this binary: the module's tag, else the commit.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	if commit := setting(info, "vcs.revision"); len(commit) >= 12 {
+		return "devel+" + commit[:12]
+	}
+	return "devel"
+}
+
+// commitOf is the commit and its date, as the end of a line. `go install` of a version
+// knows neither.
+func commitOf(info *debug.BuildInfo) string {
+	commit := setting(info, "vcs.revision")
+	if len(commit) < 12 {
+		return ""
+	}
+	return fmt.Sprintf(" commit %s %s", commit[:12], setting(info, "vcs.time"))
+}
+
+// setting is a setting of the build, "" if it is not known.
+func setting(info *debug.BuildInfo, key string) string {
+	if info != nil {
+		for _, s := range info.Settings {
+			if s.Key == key {
+				return s.Value
+			}
+		}
+	}
+	return ""
 }

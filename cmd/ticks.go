@@ -2,19 +2,20 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/spf13/cobra"
 )
 
 func ticksCommand(a *cli) *cobra.Command {
@@ -162,4 +163,200 @@ func printLog(w io.Writer, r view.Log, format string) error {
 	}
 	_, err := io.WriteString(w, strings.Map(output.VisibleInLines, r.Text))
 	return err
+}
+
+// A selection holds the filters of a listing of ticks or runs.
+type selection struct {
+	since, until       string
+	outcomes, triggers []string
+	reasons            []string
+	limit              int
+	follow             bool
+}
+
+// selectionFlags adds the filters to a listing.
+func selectionFlags(c *cobra.Command, s *selection) {
+	limitFlag(c, &s.limit, usualRows)
+	flags := c.Flags()
+	flags.StringVar(&s.since, "since", "", "only ticks from this `time` on: RFC 3339, or an age (24h)")
+	flags.StringVar(&s.until, "until", "", "only ticks before this `time`: RFC 3339, or an age (24h)")
+	listFlag(c, &s.outcomes, "outcome", "only these `outcomes`", ledger.Outcomes())
+	listFlag(c, &s.triggers, "trigger", "only these `triggers`", ledger.Triggers())
+	listFlag(c, &s.reasons, "reason", "only these reason `codes`", ledger.Codes())
+	flags.BoolVarP(&s.follow, "follow", "f", false, "keep listing what has ended, oldest first, until interrupted; JSON as one object per line")
+}
+
+// listFlag adds a flag that takes values of an enumeration.
+func listFlag[T ~string](c *cobra.Command, list *[]string, name, usage string, known []T) {
+	all := textsOf(known)
+	c.Flags().StringSliceVar(list, name, nil, usage+": "+strings.Join(all, ", "))
+	completeList(c, name, all)
+}
+
+// textsOf converts the values of an enumeration to flag values.
+func textsOf[T ~string](values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
+// query returns the query that the flags stand for, without a job.
+func (s selection) query(now time.Time) (ledger.Query, error) {
+	q := ledger.Query{Limit: s.limit}
+	var err error
+	if q.Since, err = instant("--since", s.since, now); err != nil {
+		return q, err
+	}
+	if q.Before, err = instant("--until", s.until, now); err != nil {
+		return q, err
+	}
+	if q.Outcomes, err = chosen("--outcome", s.outcomes, ledger.Outcomes()); err != nil {
+		return q, err
+	}
+	if q.Triggers, err = chosen("--trigger", s.triggers, ledger.Triggers()); err != nil {
+		return q, err
+	}
+	q.Reasons, err = chosen("--reason", s.reasons, ledger.Codes())
+	return q, err
+}
+
+// instant parses a time flag: a time or an age.
+func instant(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, failure.Usagef("%s %s: write a time such as 2027-01-01T00:00:00Z, or an age such as 24h", flag, text)
+	}
+	return at, nil
+}
+
+// chosen checks the values of a list flag.
+func chosen[T ~string](flag string, values []string, known []T) ([]T, error) {
+	var list []T
+	for _, v := range values {
+		if !slices.Contains(known, T(v)) {
+			return nil, failure.Usagef("%s %s: write some of %s", flag, v, strings.Join(textsOf(known), ","))
+		}
+		list = append(list, T(v))
+	}
+	return list, nil
+}
+
+// A source reads ticks or runs.
+type source[R any] struct {
+	// read returns the rows that match a query, newest first. If it returns rows and an
+	// error, rows are missing.
+	read  func(ctx context.Context, q ledger.Query) ([]R, error)
+	run   func(R) view.Run // of a row
+	table func([]R) output.Table[R]
+}
+
+func tickSource(read func(context.Context, ledger.Query) ([]view.Tick, error)) source[view.Tick] {
+	return source[view.Tick]{read, func(t view.Tick) view.Run { return t.Run }, tickTable}
+}
+
+func runSource(read func(context.Context, ledger.Query) ([]view.Run, error)) source[view.Run] {
+	return source[view.Run]{read, func(r view.Run) view.Run { return r }, runTable}
+}
+
+// show prints the selection, once or continuously.
+func show[R any](ctx context.Context, a *cli, s selection, from source[R]) error {
+	q, err := s.query(time.Now())
+	if err != nil {
+		return err
+	}
+	if s.follow {
+		q.Limit = max(s.limit, followLook)
+		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.warn}
+		return f.follow(ctx, func(rows []R) error { return from.table(rows).Stream(a.Out, a.format, &f.sheet) })
+	}
+	rows, err := from.read(ctx, q)
+	return printRows(a, from.table, rows[:min(len(rows), q.Limit)], err)
+}
+
+const (
+	followEvery = time.Second
+	// followFirst bounds the past entries that --follow starts with.
+	followFirst = 10
+	// followLook is the least number of entries per job that each poll reads, so that
+	// the end of a run is seen that began many ticks ago.
+	followLook = 100
+)
+
+// A follower polls, and passes on each row that has ended since, once.
+type follower[R any] struct {
+	source[R]
+	query ledger.Query
+	first int // how many past rows it starts with
+	warn  func(format string, args ...any)
+
+	seen    map[string]bool // rows of the last poll that were shown; nil before the first
+	lacking error           // why the last poll lacked rows
+	quiet   bool            // a failure was reported
+	sheet   output.Sheet
+}
+
+// follow passes rows to show, oldest first, until ctx ends. That is an error only if the
+// last poll lacked rows. While no store or server answers, it warns and retries.
+func (f *follower[R]) follow(ctx context.Context, show func([]R) error) error {
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	for {
+		rows, err := f.read(ctx, f.query)
+		switch {
+		case ctx.Err() != nil:
+			return f.lacking
+		case rows != nil || err == nil:
+			f.quiet, f.lacking = false, err
+			if err := show(f.fresh(rows)); err != nil {
+				return err
+			}
+		case f.seen != nil && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, cluster.ErrUnreachable)):
+			f.complain(err)
+		default:
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return f.lacking
+		}
+	}
+}
+
+func (f *follower[R]) complain(err error) {
+	if !f.quiet {
+		f.warn("%s; trying again", failure.Lines(err)[0])
+	}
+	f.quiet = true
+}
+
+// fresh returns the rows that have ended since the last poll, oldest first.
+func (f *follower[R]) fresh(rows []R) []R {
+	seen := make(map[string]bool, len(rows))
+	var fresh []R
+	for _, row := range rows {
+		r := f.run(row)
+		if r.Outcome == ledger.Running {
+			continue
+		}
+		id := fmt.Sprint(r.Job, output.Dash(r.ID), r.Tick, output.Dash(r.Trigger), output.Dash(r.Token), r.Outcome)
+		if !f.seen[id] {
+			fresh = append(fresh, row)
+		}
+		seen[id] = true
+	}
+	if f.seen == nil {
+		fresh = fresh[:min(len(fresh), f.first)]
+	}
+	f.seen = seen
+	slices.Reverse(fresh)
+	return fresh
 }

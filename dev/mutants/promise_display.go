@@ -5,7 +5,7 @@ var display = promise{
 	text: "Commands, pages and metrics show the state of the cluster, and nothing else.",
 	plants: []plant{
 		{"cmd: without a quorum the exit code is 1", in("cmd", "TestCampaignNoQuorum"), []edit{
-			{"cmd/exec.go", "return exitNoQuorum", "return exitFailed"},
+			{"cmd/root.go", "return exitNoQuorum", "return exitFailed"},
 		}},
 		{"listing: an entry is on two pages", in("internal/console/view", "TestRecentIsEverythingSorted"), []edit{
 			{"internal/console/view/recent.go", "job < c.job }", "job <= c.job }"},
