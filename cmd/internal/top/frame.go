@@ -1,13 +1,22 @@
 package top
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A layout holds the settings of a frame.
@@ -133,4 +142,414 @@ func helpLines() []textLine {
 		lines[i] = textLine{{t, plain}}
 	}
 	return lines
+}
+
+// A section is a titled part of the frame.
+type section struct {
+	title string
+	few   int // rows it gets before other sections get more
+	// endless: the list has no known end.
+	endless bool
+	grid
+}
+
+// sections are the sections with rows, the most urgent first.
+func (d snapshot) sections(now time.Time) []section {
+	all := []section{d.problemRows(now), d.runningRows(now), d.nextRows(now), d.replicaRows(d.asOf(now)), d.nodeRows()}
+	for i, s := range all {
+		if nodes := i == len(all)-1; nodes && d.nodesErr == nil || !nodes && d.err == nil {
+			continue
+		}
+		for j, row := range s.rows { // an old snapshot
+			s.rows[j] = textLine(row).in(faint)
+		}
+	}
+	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
+}
+
+// problemRows has a row for each job and outcome with problems: the last one, and how many
+// there were.
+func (d snapshot) problemRows(now time.Time) section {
+	s := section{title: "PROBLEMS", few: 6, grid: grid{drop: []int{5}, cut: []int{6, 2}, most: map[int]int{2: 32, 5: 24}}}
+	type problem struct {
+		job     string
+		outcome ledger.Outcome
+	}
+	times := map[problem]int{}
+	for _, t := range d.ticks {
+		if isProblem(t) {
+			times[problem{t.Job, t.Outcome}]++
+		}
+	}
+	for _, t := range d.ticks {
+		of := problem{t.Job, t.Outcome}
+		n := times[of]
+		if !isProblem(t) || n == 0 {
+			continue
+		}
+		times[of] = 0
+		often := ""
+		if n > 1 {
+			often = fmt.Sprintf("%d times", n)
+		}
+		level := levelOf(t.Level())
+		s.rows = append(s.rows, []span{
+			shape(level),
+			{clockAt(view.Time(&t.Tick), now), plain},
+			{t.Job, bold},
+			{strings.ReplaceAll(string(t.Outcome), "_", " "), level},
+			{often, warn},
+			{output.Dash(t.Replica), faint},
+			{problemText(t), plain},
+		})
+	}
+	return s
+}
+
+func problemText(t view.Tick) string {
+	why := output.Why(t.Run)
+	if t.StaleWrites == 0 {
+		return why
+	}
+	return strings.TrimSuffix(view.Count(t.StaleWrites, "stale write", "stale writes")+" refused: "+why, ": ")
+}
+
+func (d snapshot) runningRows(now time.Time) section {
+	s := section{title: "RUNNING", few: 5, grid: grid{drop: []int{5, 4}, cut: []int{1, 2, 6}, most: map[int]int{1: 32, 2: 27}}}
+	for _, r := range d.running {
+		s.rows = append(s.rows, []span{
+			{"▶", good},
+			{r.Job, bold},
+			{"on " + output.Dash(r.Replica), plain},
+			{"for " + rough(now.Sub(view.Time(r.Started))), plain},
+			{"tick " + clockAt(view.Time(&r.Tick), now), faint},
+			{"token " + output.Dash(r.Token), faint},
+			{output.Unusual(r), warn},
+		})
+	}
+	return s
+}
+
+func (d snapshot) nextRows(now time.Time) section {
+	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}, most: map[int]int{1: 32}}}
+	for _, n := range d.next {
+		at := view.Time(cmp.Or(n.Start, &n.Tick))
+		in := "in " + rough(at.Sub(now))
+		if at.Before(now) {
+			in = "now"
+		}
+		s.rows = append(s.rows, []span{{"·", faint}, {n.Job, bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
+	}
+	return s
+}
+
+func (d snapshot) replicaRows(now time.Time) section {
+	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{7, 6, 4}, cut: []int{8, 1}, most: map[int]int{1: 32}}}
+	won := map[string]int{}
+	for _, t := range d.ticks {
+		if t.Ran() {
+			won[view.Text(t.Replica)]++
+		}
+	}
+	for _, r := range d.replicas {
+		level := levelOf(r.Level(now))
+		running := "idle"
+		if len(r.Running) > 0 {
+			running = "runs " + view.And(r.Running)
+		}
+		s.rows = append(s.rows, []span{
+			shape(level),
+			{r.ID, bold},
+			{r.State, level},
+			{fmt.Sprintf("won %d", won[r.ID]), plain},
+			{"up " + rough(now.Sub(view.Time(r.Started))), plain},
+			{"seen " + rough(now.Sub(view.Time(r.Seen))) + " ago", plain},
+			{r.Host + ":" + strconv.Itoa(r.PID), faint},
+			{r.Version, faint},
+			{running, plain},
+		})
+	}
+	return worstFirst(s)
+}
+
+func (d snapshot) nodeRows() section {
+	s := section{title: nodesTitle(d.nodes), few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}, most: map[int]int{1: 40}}}
+	for _, n := range d.nodes {
+		level := levelOf(n.Level())
+		s.rows = append(s.rows, []span{
+			shape(level),
+			{n.Node, bold},
+			{n.State, level},
+			{latency(n), plain},
+			{clockOffset(n), faint},
+			{output.NodeNotes(n), plain},
+		})
+	}
+	return worstFirst(s)
+}
+
+func nodesTitle(rows []view.Node) string {
+	if len(rows) > 0 && rows[0].Kind == view.KindStore {
+		return "STORE"
+	}
+	return "NODES"
+}
+
+// latency is the response time of a node.
+func latency(n view.Node) string {
+	if n.RTTMillis == nil {
+		return ""
+	}
+	return output.Millis(n.RTTMillis)
+}
+
+// clockOffset is the offset of a node's clock, if it is a millisecond or more.
+func clockOffset(n view.Node) string {
+	if n.OffsetMilli == nil || math.Abs(*n.OffsetMilli) < 1 {
+		return ""
+	}
+	return fmt.Sprintf("clock %+.0fms", *n.OffsetMilli)
+}
+
+// worstFirst sorts the rows that need attention first.
+func worstFirst(s section) section {
+	slices.SortStableFunc(s.rows, func(x, y []span) int { return cmp.Compare(y[0].style, x[0].style) })
+	return s
+}
+
+// shape shows a level without colour.
+func shape(level style) span {
+	return span{map[style]string{good: "✓", faint: "·", plain: "·", warn: "!", bad: "✕"}[level], level}
+}
+
+// sentence puts a level before a text.
+func sentence(level style, text string) textLine {
+	if level == good || level == faint {
+		return textLine{shape(level), {" " + text, plain}}
+	}
+	return textLine{shape(level), {" " + text, level}}
+}
+
+// words describe the cluster, and what to do if its state is unknown.
+func (d snapshot) words(v layout) []textLine {
+	lines := d.marginLines()
+	if d.err != nil {
+		lines = append(lines, d.unknown(v)...)
+	}
+	if d.read.IsZero() {
+		return lines
+	}
+	said := []textLine{d.replicaLine(d.asOf(v.now)), d.tickLine(v.now)}
+	if len(d.next) == 0 {
+		said = append(said, lineOf(view.NoTickPlanned()))
+	}
+	if d.err != nil {
+		for i := range said {
+			said[i] = said[i].in(faint)
+		}
+	}
+	return append(lines, said...)
+}
+
+// asOf is the time of the snapshot's replicas. An old snapshot does not make them silent.
+func (d snapshot) asOf(now time.Time) time.Time {
+	if d.err != nil {
+		return d.read
+	}
+	return now
+}
+
+// unknown says how old the snapshot is, why, and what to do.
+func (d snapshot) unknown(v layout) []textLine {
+	why := strings.TrimPrefix(failure.Lines(d.err)[0], "listing: ")
+	text := "The state of the replicas is unknown: " + why
+	if !d.read.IsZero() {
+		text = fmt.Sprintf("The rest is %s old: %s", rough(v.now.Sub(d.read)), why)
+	}
+	lines := []textLine{sentence(bad, text)}
+	if errors.Is(d.err, locking.ErrNoQuorum) {
+		lines = append(lines, textLine{{"  " + v.about.Remedy, bold}})
+	}
+	return lines
+}
+
+// marginLines say how many more nodes may fail, or how the only store is.
+func (d snapshot) marginLines() []textLine {
+	switch {
+	case d.nodesErr != nil && d.err != nil:
+		return nil // d.err says the same
+	case d.nodesErr != nil:
+		return []textLine{sentence(bad, "The state of the store is unknown: "+failure.Lines(d.nodesErr)[0])}
+	}
+	m := view.MarginOf(d.nodes)
+	return []textLine{sentence(levelOf(m.Level), m.Brief)}
+}
+
+func levelOf(l view.Level) style {
+	return map[view.Level]style{view.Calm: faint, view.Good: good, view.Warn: warn, view.Bad: bad}[l]
+}
+
+// replicaLine describes the replicas.
+func (d snapshot) replicaLine(now time.Time) textLine {
+	s, _ := view.ReplicaHealth(d.replicas, d.ticks, now)
+	return lineOf(s)
+}
+
+func lineOf(s view.Sentence) textLine {
+	return sentence(levelOf(s.Level), strings.TrimSuffix(s.Text+" "+s.More, " "))
+}
+
+// tickLine counts the outcomes of the latest ticks.
+func (d snapshot) tickLine(now time.Time) textLine {
+	since := clockAt(d.since, now)
+	if !d.cut {
+		since = strings.TrimSuffix(clockAt(d.since.Truncate(time.Minute), now), ":00")
+	}
+	return lineOf(view.TickHealth(d.ticks, d.cut, since))
+}
+
+// isProblem reports whether a tick failed, was missed, or had refused writes.
+func isProblem(t view.Tick) bool { return levelOf(t.Level()) >= warn }
+
+// rough writes a duration in one or two units.
+func rough(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// clockAt is a time of day in UTC, with the date if it is not today.
+func clockAt(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	switch {
+	case t.IsZero():
+		return "-"
+	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return t.Format(time.TimeOnly)
+	case t.Year() == now.Year():
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006")
+}
+
+// A style is the look of a span on a terminal with colours.
+type style byte
+
+const (
+	plain style = iota
+	bold
+	faint
+	good
+	warn
+	bad
+)
+
+// code is the escape code of a style.
+func (s style) code() string {
+	return [...]string{plain: "", bold: "\x1b[1m", faint: "\x1b[2m", good: "\x1b[32m", warn: "\x1b[33m", bad: "\x1b[1;31m"}[s]
+}
+
+// A span is a piece of a line in one style.
+type span struct {
+	text  string
+	style style
+}
+
+// A textLine is one line of the terminal.
+type textLine []span
+
+// render writes the line in at most width columns.
+func (l textLine) render(width int, color bool) string {
+	var b strings.Builder
+	for i, s := range l {
+		text := strings.Map(output.Visible, s.text)
+		if n := utf8.RuneCountInString(text); n > width || n == width && !l[i+1:].empty() {
+			text = string([]rune(text)[:max(width-1, 0)]) + "…"
+		}
+		width -= utf8.RuneCountInString(text)
+		if color && s.style != plain && text != "" {
+			text = s.style.code() + text + "\x1b[0m"
+		}
+		if b.WriteString(text); width <= 0 {
+			break
+		}
+	}
+	if color {
+		return b.String()
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func (l textLine) empty() bool {
+	for _, s := range l {
+		if strings.TrimSpace(s.text) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// in returns the line in one style.
+func (l textLine) in(s style) textLine {
+	all := make(textLine, len(l))
+	for i, one := range l {
+		all[i] = span{one.text, s}
+	}
+	return all
+}
+
+// A grid is rows of cells in columns.
+type grid struct {
+	rows [][]span
+	// drop and cut are columns that give way if there is no room, see output.Fit.
+	drop, cut []int
+	// most bounds columns on a terminal.
+	most map[int]int
+}
+
+// lines lays the first n rows out in width columns.
+func (g grid) lines(n, width int) []textLine {
+	if n == 0 {
+		return nil
+	}
+	natural := make([]int, len(g.rows[0]))
+	for _, row := range g.rows[:n] {
+		for i, cell := range row {
+			natural[i] = max(natural[i], utf8.RuneCountInString(cell.text))
+		}
+	}
+	for i, most := range g.most {
+		if width < unbounded {
+			natural[i] = min(natural[i], most)
+		}
+	}
+	widths := output.Fit(natural, g.drop, g.cut, width)
+	lines := make([]textLine, n)
+	for i, row := range g.rows[:n] {
+		lines[i] = aligned(row, widths)
+	}
+	return lines
+}
+
+// aligned puts cells into columns and leaves out those of width 0.
+func aligned(row []span, widths []int) textLine {
+	var l textLine
+	for i, cell := range row {
+		if widths[i] == 0 {
+			continue
+		}
+		text := output.Clip(cell.text, widths[i])
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+output.Gap)
+		l = append(l, span{text, cell.style}, span{pad, plain})
+	}
+	for len(l) > 0 && l[len(l)-1:].empty() {
+		l = l[:len(l)-1]
+	}
+	return l
 }
