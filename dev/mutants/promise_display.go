@@ -26,7 +26,7 @@ var display = promise{
 			{web + "pages/pages.go", "\"html/template\"", "\"text/template\""},
 		}},
 		{"pages: old figures have no age", in(web, "TestPagesWithoutQuorum"), []edit{
-			{web + "pages/memory.go", "v.outdated(at, err)", "_ = at"},
+			{web + "pages/visit.go", "v.outdated(at, err)", "_ = at"},
 		}},
 		{"top: text of others steers the terminal", in("cmd/internal/top", "TestTopPassesNothingOn"), []edit{
 			{"cmd/internal/output/output.go", "unicode.IsPrint(r)", "unicode.IsPrint(r) || r > 0"},
