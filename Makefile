@@ -34,7 +34,7 @@ build: ## build bin/quorate
 # Packages whose tests run with the race detector: it compiles everything once more and costs
 # several times the processor time, so the others, which start many processes or are simulated,
 # and the other modules have it in `make race`.
-RACED := ./locking/... ./jobs/... ./internal/console/webhook ./internal/store/quorum/client ./internal/config ./internal/console/... ./scheduler/schedtest
+RACED := ./locking/... ./jobs/... ./internal/console/webhook ./internal/store/quorum/client ./internal/config ./internal/console/... ./replica/dashboard ./scheduler/schedtest
 
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
 ENGINE := ./scheduler ./scheduler/schedtest

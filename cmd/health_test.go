@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/schedtest"
@@ -46,6 +46,11 @@ func (h heard) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	return list, err
 }
 
+// A host is shown by a dashboard.
+type host view.Host
+
+func (h host) Shown() view.Host { return view.Host(h) }
+
 // TestHealthIsSaidOnce: top, the pages, and a program that reads the API say the same about
 // the same cluster.
 func TestHealthIsSaidOnce(t *testing.T) {
@@ -59,12 +64,12 @@ func TestHealthIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := console.New(console.Config{
+	s, err := dashboard.Mount(host{
 		Control: view.Control{
 			Reader: view.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Acts: new(schedtest.Acts)}, Evict: nodes.evict,
 		},
-		Nodes: nodes, Options: console.Options{Anonymous: identity.AnonymousAll},
-	})
+		Nodes: nodes,
+	}, dashboard.Config{Anonymous: identity.AnonymousAll})
 	if err != nil {
 		t.Fatal(err)
 	}

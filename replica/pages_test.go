@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -142,10 +142,15 @@ func median(list []time.Duration) float64 {
 	return list[len(list)/2].Seconds() * 1e3
 }
 
+// A host is shown by a dashboard.
+type host view.Host
+
+func (h host) Shown() view.Host { return view.Host(h) }
+
 // A crowd is a cluster of five nodes with many jobs, and a server of its pages.
 type crowd struct {
 	*quorum.Cluster
-	web     *console.Server
+	web     *dashboard.Handler
 	servers []*redistest.Server
 	traffic traffic
 	kept    *view.DirectoryCache
@@ -209,10 +214,8 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	}
 	control := c.Control()
 	control.Cache = c.kept
-	c.web, err = console.New(console.Config{
-		Control: control, Nodes: c, Settings: func() any { return "none" },
-		Options: console.Options{Anonymous: identity.AnonymousAll, Timeout: time.Minute},
-	})
+	c.web, err = dashboard.Mount(host{Control: control, Nodes: c, Settings: func() any { return "none" }},
+		dashboard.Config{Anonymous: identity.AnonymousAll, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

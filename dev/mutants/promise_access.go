@@ -3,6 +3,7 @@ package main
 const (
 	redisacts = "internal/store/quorum/acts/"
 	web       = "internal/console/"
+	board     = "replica/dashboard/" // with the tests of the console
 )
 
 var access = promise{
@@ -21,16 +22,16 @@ var access = promise{
 		{"acts: a trigger chooses the command", in(config, "TestParamsOfRequests"), []edit{
 			{config + "requests.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"},
 		}},
-		{"web: every role may act", in(web, "TestRoles"), []edit{
+		{"web: every role may act", in(board, "TestRoles"), []edit{
 			{"scheduler/identity/role.go", ">= slices.Index(Roles(), needed)", ">= 0"},
 		}},
-		{"web: localhost may act", in(web, "TestNobodyActsFromLocalhost"), []edit{
+		{"web: localhost may act", in(board, "TestNobodyActsFromLocalhost"), []edit{
 			{web + "gate/login.go", "id.Role = identity.Viewer\n", "id.Role = identity.Admin\n"},
 		}},
-		{"web: a page of another origin may act", in(web, "TestOtherOrigins"), []edit{
+		{"web: a page of another origin may act", in(board, "TestOtherOrigins"), []edit{
 			{web + "gate/gate.go", "err := g.origins.Check(r); err != nil", "err := g.origins.Check(r); err != nil && false"},
 		}},
-		{"web: a refused act is not recorded", in(web, "TestEveryActIsAudited"), []edit{
+		{"web: a refused act is not recorded", in(board, "TestEveryActIsAudited"), []edit{
 			{web + "gate/gate.go", `wrong != nil && kind != ""`, `wrong != nil && kind == "nosuch"`},
 		}},
 		{"web: the configuration shows secrets", in(config, "TestShownHasNoSecrets"), []edit{

@@ -22,10 +22,10 @@ var display = promise{
 		{"check: two replicas with one id are not named", in(replica, "TestTwoReplicasWithOneID"), []edit{
 			{"internal/console/view/nodes.go", "range Neighbours(replicas)", "range Neighbours(replicas[:0])"},
 		}},
-		{"pages: text of others is HTML", in(web, "TestDashboard"), []edit{
+		{"pages: text of others is HTML", in(board, "TestDashboard"), []edit{
 			{web + "pages/pages.go", "\"html/template\"", "\"text/template\""},
 		}},
-		{"pages: old figures have no age", in(web, "TestPagesWithoutQuorum"), []edit{
+		{"pages: old figures have no age", in(board, "TestPagesWithoutQuorum"), []edit{
 			{web + "pages/visit.go", "v.outdated(at, err)", "_ = at"},
 		}},
 		{"top: text of others steers the terminal", in("cmd/internal/top", "TestTopPassesNothingOn"), []edit{

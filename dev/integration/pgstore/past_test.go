@@ -14,17 +14,22 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
+
+// A host is shown by a dashboard.
+type host view.Host
+
+func (h host) Shown() view.Host { return view.Host(h) }
 
 // A past is a cluster with a history, whose connections are measured: one of the test, and one
 // of the store.
@@ -36,7 +41,7 @@ type past struct {
 	conns         []*pgx.Conn
 	sent          atomic.Int64
 	cluster       *single.Cluster
-	web           *console.Server
+	web           *dashboard.Handler
 	kept          *view.DirectoryCache
 }
 
@@ -78,10 +83,8 @@ func newPast(t *testing.T, w *world, jobs, entries int) *past {
 	p.fill(t)
 	control := p.cluster.Control()
 	control.Cache = p.kept
-	p.web, err = console.New(console.Config{
-		Control: control, Nodes: p.cluster, Settings: func() any { return "none" },
-		Options: console.Options{Anonymous: identity.AnonymousAll, Timeout: time.Minute},
-	})
+	p.web, err = dashboard.Mount(host{Control: control, Nodes: p.cluster, Settings: func() any { return "none" }},
+		dashboard.Config{Anonymous: identity.AnonymousAll, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ package api
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,7 +19,6 @@ import (
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/problem"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -29,18 +27,14 @@ import (
 // Prefix of the API's paths, below the base path.
 const Prefix = "/api/v1"
 
-// A Config has the fields of web.Config with the same names.
+// A Config has the cluster that the API shows, and how it is served: see dashboard.Config.
 type Config struct {
-	Control          view.Control
-	Nodes            view.Nodes
-	Settings         func() any
-	Live             func(job string, token locking.Token) (ledger.Log, bool)
-	Replica, Version string
-	BasePath         string
-	Anonymous        identity.Anonymous // for the OpenAPI document
-	Timeout, Poll    time.Duration
-	Listeners        int
-	Logger           *slog.Logger
+	view.Host // with its logger
+
+	BasePath      string
+	Anonymous     identity.Anonymous // for the OpenAPI document
+	Timeout, Poll time.Duration
+	Listeners     int
 }
 
 // An API serves requests. Make it with New, and Close it at the end.
@@ -53,7 +47,7 @@ type API struct {
 	places   places // for streams of events
 }
 
-// New returns an API. All fields of cfg but Settings and Live are required.
+// New returns an API. Of the host it requires Control, Nodes and Logger.
 func New(cfg Config, g *gate.Gate) (*API, error) {
 	a := &API{cfg: cfg, gate: g, routes: routes()}
 	a.events = newHub(a)
@@ -141,7 +135,7 @@ func (a *API) Explain(r *http.Request, err error) *problem.Problem {
 	}
 	if p == nil {
 		a.cfg.Logger.Error("a request failed", "method", r.Method, "path", r.URL.Path, "why", err)
-		p = problem.New(http.StatusInternalServerError, "internal", "internal error; the log of replica "+a.cfg.Replica+" has the cause")
+		p = problem.New(http.StatusInternalServerError, "internal", "internal error; the log of replica "+a.cfg.ID+" has the cause")
 	}
 	return p
 }

@@ -131,7 +131,7 @@ type identityRow struct {
 func answerWhoami(_ context.Context, c *call) (any, error) {
 	return identityRow{
 		Name: view.Optional(c.id.Name), Role: view.Optional(c.id.Role), Address: c.id.Address,
-		Replica: c.cfg.Replica, Version: c.cfg.Version,
+		Replica: c.cfg.ID, Version: c.cfg.Version,
 	}, nil
 }
 
@@ -242,7 +242,7 @@ func answerConfiguration(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	rows = view.Present(rows)
-	answer := Configuration{Replica: c.cfg.Replica, Hashes: map[string]string{}, Sets: view.ServedSets(rows)}
+	answer := Configuration{Replica: c.cfg.ID, Hashes: map[string]string{}, Sets: view.ServedSets(rows)}
 	answer.Drift = len(answer.Sets) > 1
 	if c.cfg.Settings != nil {
 		answer.Settings = c.cfg.Settings()

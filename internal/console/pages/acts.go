@@ -112,7 +112,7 @@ func (p *Pages) serveForm(w http.ResponseWriter, r *http.Request, f form) {
 
 // show makes the page one of the form with these values.
 func (f form) show(v *visit, values url.Values) *actPage {
-	shown := &actPage{form: f, Job: v.r.PathValue("job"), Values: values, Key: rand.Text(), To: v.base + v.url.EscapedPath()}
+	shown := &actPage{form: f, Job: v.r.PathValue("job"), Values: values, Key: rand.Text(), To: v.Base + v.url.EscapedPath()}
 	if key := values.Get("key"); key != "" {
 		shown.Key = key
 	}
@@ -126,7 +126,7 @@ func (f form) show(v *visit, values url.Values) *actPage {
 
 // serveAct passes a form to the API.
 func (p *Pages) serveAct(w http.ResponseWriter, r *http.Request, f form) {
-	ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), p.cfg.Timeout)
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
 	formErr := r.ParseForm()
@@ -174,7 +174,7 @@ func (p *Pages) after(kind acts.Kind, job string) string {
 	case job != "":
 		path = "/jobs/" + url.PathEscape(job)
 	}
-	return p.BasePath + path + "?done=" + string(kind)
+	return p.cfg.BasePath + path + "?done=" + string(kind)
 }
 
 // json converts a form to a body of the API. Invalid numbers and invalid JSON become text,

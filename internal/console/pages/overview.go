@@ -135,7 +135,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 			}
 		})
 	}
-	part(func() error { all.nodes = v.Nodes.Nodes(ctx); return nil })
+	part(func() error { all.nodes = v.cfg.Nodes.Nodes(ctx); return nil })
 	part(func() (err error) {
 		all.replicas, err = rows[view.Replica](ctx, v, "/replicas", nil)
 		return err
@@ -146,7 +146,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 	})
 	part(func() error {
 		open, err := lastKnown(v, "open", func() (openActs, error) {
-			open, unknown, err := v.Control.OpenActs(ctx)
+			open, unknown, err := v.cfg.Control.OpenActs(ctx)
 			return openActs{open, unknown}, err
 		})
 		all.open = open
@@ -163,7 +163,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 // readLatest reads the latest ticks of the range, and the problems of the last 24 hours.
 func (all *glance) readLatest(ctx context.Context) error {
 	p, err := lastKnown(all.visit, "latest "+all.query.Get("range"), func() (view.Page, error) {
-		return all.Control.Recent(ctx, view.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
+		return all.cfg.Control.Recent(ctx, view.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
 	})
 	all.since = all.asked
 	if err != nil {
@@ -176,7 +176,7 @@ func (all *glance) readLatest(ctx context.Context) error {
 		from = all.since.Add(time.Millisecond)
 	}
 	all.problems, err = lastKnown(all.visit, "problems", func() ([]view.JobProblems, error) {
-		return all.Pages.problems.Read(ctx, all.Control.Reader, p.Entries, from, all.Now)
+		return all.Pages.problems.Read(ctx, all.cfg.Control.Reader, p.Entries, from, all.Now)
 	})
 	return err
 }
@@ -228,11 +228,11 @@ func (all *glance) words() []line {
 
 // warningLines are the problems of the replica that serves the page.
 func (all *glance) warningLines() []line {
-	if all.Warnings == nil {
+	if all.warnings == nil {
 		return nil
 	}
 	var lines []line
-	for _, text := range all.Warnings() {
+	for _, text := range all.warnings() {
 		lines = append(lines, line{Level: view.Warn, Text: text})
 	}
 	return lines

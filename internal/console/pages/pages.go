@@ -59,16 +59,10 @@ func sheets() []sheet {
 	}
 }
 
-// A Config has what the dashboard shows besides the API's answers.
-type Config struct {
-	api.Config
-	// Warnings, if set, returns problems of this replica for the overview, as sentences.
-	Warnings func() []string
-}
-
 // Pages serves the dashboard.
 type Pages struct {
-	Config
+	cfg       api.Config
+	warnings  func() []string // problems of this replica, as sentences; nil: none
 	api       *api.API
 	gate      *gate.Gate
 	sheets    []sheet
@@ -79,9 +73,9 @@ type Pages struct {
 	files     map[string]file
 }
 
-// New returns the pages, which read the API. It requires the same fields of cfg as the API.
-func New(cfg Config, a *api.API, g *gate.Gate) (*Pages, error) {
-	p := &Pages{Config: cfg, api: a, gate: g, sheets: sheets(), templates: map[string]*template.Template{}}
+// New returns the pages, which read the API. It has the same cfg.
+func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*Pages, error) {
+	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, sheets: sheets(), templates: map[string]*template.Template{}}
 	names := []string{"problem", "act"}
 	for _, one := range p.sheets {
 		names = append(names, one.name)
@@ -118,7 +112,7 @@ func (p *Pages) NoUsers() bool { return p.gate.NoUsers() }
 
 // serveSheet serves a page.
 func (p *Pages) serveSheet(w http.ResponseWriter, r *http.Request, one sheet) {
-	ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), p.cfg.Timeout)
 	defer cancel()
 	v, wrong := p.enter(r.WithContext(ctx), one)
 	if wrong != nil {
@@ -150,7 +144,7 @@ func (p *Pages) enter(r *http.Request, one sheet) (*visit, *problem.Problem) {
 
 func (p *Pages) visit(r *http.Request, one sheet) *visit {
 	return &visit{
-		Pages: p, address: address{p.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
+		Pages: p, address: address{p.cfg.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
 		r: r, sheet: one, Title: p.titleOf(one), ID: identity.Identity{Address: p.gate.Address(r)},
 	}
 }
@@ -166,8 +160,8 @@ func (p *Pages) refuse(w http.ResponseWriter, v *visit, wrong *problem.Problem) 
 func (p *Pages) write(w http.ResponseWriter, v *visit, status int) {
 	var text bytes.Buffer
 	if err := p.templates[v.sheet.name].ExecuteTemplate(&text, "layout", v); err != nil {
-		p.Logger.Error("a page could not be rendered", "page", v.sheet.name, "why", err)
-		http.Error(w, "this page could not be rendered; the log of replica "+p.Replica+" says why", http.StatusInternalServerError)
+		p.cfg.Logger.Error("a page could not be rendered", "page", v.sheet.name, "why", err)
+		http.Error(w, "this page could not be rendered; the log of replica "+p.cfg.ID+" says why", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
@@ -205,7 +199,7 @@ func readFiles() (map[string]file, error) {
 
 // Static is the address of a static file, which changes with its content.
 func (p *Pages) Static(name string) string {
-	return p.BasePath + "/static/" + name + "?v=" + p.files[name].tag
+	return p.cfg.BasePath + "/static/" + name + "?v=" + p.files[name].tag
 }
 
 func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request) {
@@ -230,7 +224,7 @@ func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
-	cookie := &http.Cookie{Name: themeCookie, Path: p.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
+	cookie := &http.Cookie{Name: themeCookie, Path: p.cfg.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
 	switch to := r.PostFormValue("to"); to {
 	case "dark", "light":
 		cookie.Value = to
@@ -258,7 +252,7 @@ func (p *Pages) serveLogin(w http.ResponseWriter, r *http.Request) {
 
 // ownPath returns text if it is a path of this dashboard, else its first page.
 func (p *Pages) ownPath(text string) string {
-	base := p.BasePath + "/"
+	base := p.cfg.BasePath + "/"
 	before, _, _ := strings.Cut(text, "?")
 	odd := func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }
 	if !strings.HasPrefix(text, base) || strings.ContainsFunc(text, odd) || strings.Contains(before, "//") || strings.Contains(before+"/", "/../") {

@@ -75,7 +75,7 @@ func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 	}
 	if shown.Going {
 		shown.NoLog = ""
-		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
+		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.cfg.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
 	}
 }
 

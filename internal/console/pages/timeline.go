@@ -143,7 +143,7 @@ func (d drawing) replicaLane(name string) lane {
 	}
 	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), view.Count(ran(d.entries), "tick", "ticks"))
 	for _, c := range d.contests.since(d.from) {
-		if name == d.Replica {
+		if name == d.cfg.ID {
 			l.Bars = append(l.Bars, d.point(c.at, bar{
 				Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: d.To("/jobs", c.job),
 				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, d.clock(c.tick)),

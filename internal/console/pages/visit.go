@@ -41,11 +41,17 @@ func (v *visit) asOf() time.Time {
 }
 
 // OneStore reports whether one store keeps everything, which has no votes.
-func (v *visit) OneStore() bool { return v.Nodes.NodeKind() == view.KindStore }
+func (v *visit) OneStore() bool { return v.cfg.Nodes.NodeKind() == view.KindStore }
+
+// Replica is the one that serves the page, and Version its release.
+func (v *visit) Replica() string { return v.cfg.ID }
+
+// Version is that of the replica.
+func (v *visit) Version() string { return v.cfg.Version }
 
 // titleOf is the title of a sheet.
 func (p *Pages) titleOf(s sheet) string {
-	if s.name == "nodes" && p.Nodes.NodeKind() == view.KindStore {
+	if s.name == "nodes" && p.cfg.Nodes.NodeKind() == view.KindStore {
 		return "Store"
 	}
 	return s.title
@@ -107,14 +113,14 @@ func rows[R any](ctx context.Context, v *visit, path string, query url.Values, i
 
 // An address is that of a page, and makes those of others.
 type address struct {
-	base  string // prefix of every path
+	Base  string // prefix of every path
 	url   *url.URL
 	query url.Values
 }
 
 // To is the address of a page. It escapes parts and keeps the time zone.
 func (a address) To(parts ...string) string {
-	steps := []string{a.base + parts[0]}
+	steps := []string{a.Base + parts[0]}
 	for _, part := range parts[1:] {
 		steps = append(steps, url.PathEscape(part))
 	}
@@ -126,19 +132,19 @@ func (a address) To(parts ...string) string {
 }
 
 // Here is the address of this page.
-func (a address) Here() string { return a.base + a.url.RequestURI() }
+func (a address) Here() string { return a.Base + a.url.RequestURI() }
 
 // Bare is the address without the query; "" if there is no query.
 func (a address) Bare() string {
 	if a.url.RawQuery == "" {
 		return ""
 	}
-	return a.base + a.url.EscapedPath()
+	return a.Base + a.url.EscapedPath()
 }
 
 // Login is the login page, which redirects back.
 func (a address) Login() string {
-	return a.base + "/login?back=" + url.QueryEscape(a.Here())
+	return a.Base + "/login?back=" + url.QueryEscape(a.Here())
 }
 
 // With is this page with some values of its query replaced; "" removes a value.
@@ -155,7 +161,7 @@ func (a address) With(pairs ...string) string {
 			query.Set(pairs[i], pairs[i+1])
 		}
 	}
-	path := a.base + a.url.EscapedPath()
+	path := a.Base + a.url.EscapedPath()
 	if len(query) == 0 {
 		return path
 	}

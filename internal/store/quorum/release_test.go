@@ -11,10 +11,15 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/dashboard"
 )
+
+// A host is shown by a dashboard.
+type host view.Host
+
+func (h host) Shown() view.Host { return view.Host(h) }
 
 // A reason that the nodes cannot keep is the caller's mistake, found before any node
 // is asked.
@@ -39,7 +44,7 @@ func TestReleaseRefusesReasons(t *testing.T) {
 			t.Errorf("a reason of %d bytes: %v", len(reason), err)
 		}
 	}
-	server, err := console.New(console.Config{Control: c.Control(), Nodes: c})
+	server, err := dashboard.Mount(host{Control: c.Control(), Nodes: c}, dashboard.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"net/http"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -23,9 +22,9 @@ func TestAnonymousMetrics(t *testing.T) {
 		{identity.AnonymousLoopback, "192.0.2.7:1", http.StatusUnauthorized},
 		{identity.AnonymousAll, "192.0.2.7:1", http.StatusOK},
 	} {
-		r := newRig(t, func(c *console.Config) {
+		r := newRig(t, func(c *setup) {
 			c.AnonymousMetrics = tc.anonymous
-			c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+			c.Config.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 		})
 		if a := r.ask(nobody, "GET", "/metrics", "", from(tc.from, "localhost")); a.status != tc.want {
 			t.Errorf("%q from %s: %d %s", tc.anonymous, tc.from, a.status, a.body)
@@ -44,10 +43,10 @@ func TestAnonymousMetrics(t *testing.T) {
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	var why []string
-	r := newRig(t, func(cfg *console.Config) {
+	r := newRig(t, func(cfg *setup) {
 		cfg.BasePath = "/cron"
 		cfg.Ready = func() []string { return why }
-		cfg.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("quorate_jobs 1\n")) })
+		cfg.Config.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("quorate_jobs 1\n")) })
 	})
 	for _, tt := range []struct {
 		path   string

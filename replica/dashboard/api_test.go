@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -350,7 +349,7 @@ func TestReleaseIsConfirmed(t *testing.T) {
 // told so; and the end of the server is the end of the events.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) { c.Listeners = 1 })
+	r := newRig(t, func(c *setup) { c.Listeners = 1 })
 	lines := listen(t, r)
 	<-lines // it listens
 	if a := r.ask(viewer, "GET", "/api/v1/events", ""); a.status != http.StatusServiceUnavailable {

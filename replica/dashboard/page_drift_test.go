@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"encoding/json"

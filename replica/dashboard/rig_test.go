@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -33,7 +33,7 @@ const hostile = `</script><script>alert("x")</script>`
 // A rig is a server over a cluster in memory.
 type rig struct {
 	testing.TB
-	*console.Server
+	*dashboard.Handler
 	locks  *locktest.Memory
 	ledger *schedtest.Ledger
 	roster *schedtest.Roster
@@ -65,17 +65,27 @@ func stored() []identity.User {
 	}
 }
 
+// A setup is what a rig shows, and how.
+type setup struct {
+	view.Host
+	dashboard.Config
+}
+
+func (s setup) Shown() view.Host { return s.Host }
+
 // newRig has two jobs, one of which has run three times, and a pause.
-func newRig(tb testing.TB, mend ...func(*console.Config)) *rig {
+func newRig(tb testing.TB, mend ...func(*setup)) *rig {
 	tb.Helper()
 	r := &rig{TB: tb, locks: new(locktest.Memory), roster: new(schedtest.Roster), acts: new(schedtest.Acts)}
 	r.ledger = schedtest.NewLedger(r.locks)
-	cfg := console.Config{
-		Control: view.Control{
-			Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Remembered: r.roster.Remembered, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
+	cfg := setup{
+		Host: view.Host{
+			Control: view.Control{
+				Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Remembered: r.roster.Remembered, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
+			},
+			Nodes: fewNodes{}, ID: "a", Version: "v1",
 		},
-		Nodes: fewNodes{}, Replica: "a", Version: "v1",
-		Options: console.Options{
+		Config: dashboard.Config{
 			Users: stored(), Anonymous: identity.AnonymousNone, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 		},
 	}
@@ -83,7 +93,7 @@ func newRig(tb testing.TB, mend ...func(*console.Config)) *rig {
 		m(&cfg)
 	}
 	var err error
-	if r.Server, err = console.New(cfg); err != nil {
+	if r.Handler, err = dashboard.Mount(cfg, cfg.Config); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.Close)

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -24,7 +23,7 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		away := new(atomic.Bool)
-		r := newRig(t, func(c *console.Config) {
+		r := newRig(t, func(c *setup) {
 			c.Control.Roster, c.Control.Ledger, c.Control.Remembered = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
 		})
 		never := func(path string) {
@@ -105,7 +104,7 @@ func (gracefulActs) Open(context.Context) (acts.Open, error) {
 // not.
 func TestPagesOfNewNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) { c.Control.Acts = gracefulActs{c.Control.Acts} })
+	r := newRig(t, func(c *setup) { c.Control.Acts = gracefulActs{c.Control.Acts} })
 	info := scheduler.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
 	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
 	r.shows("/", []string{"Pauses and requests are not known yet"}, []string{"missed.", "Missed in", "is unknown"})
@@ -127,7 +126,7 @@ func TestSlowReadingIsNoOutage(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
 	away.Store(true)
-	r := newRig(t, func(c *console.Config) {
+	r := newRig(t, func(c *setup) {
 		c.Control.Ledger, c.Nodes = pagesLedger{c.Control.Ledger, away}, votingNodes{}
 	})
 	r.shows("/", []string{"1 of 1 node votes", "it could not be read, although the nodes answer"}, []string{"no quorum of nodes answers"})

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -42,7 +41,7 @@ func (r *rig) paths() []string {
 // others wrote as text.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) {
+	r := newRig(t, func(c *setup) {
 		c.Settings = func() any { return map[string]string{"x": hostile} }
 		c.Nodes = heldNodes{}
 	})
@@ -156,7 +155,7 @@ func TestLaneCountsWins(t *testing.T) {
 func TestPagesWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
-	r := newRig(t, func(c *console.Config) {
+	r := newRig(t, func(c *setup) {
 		c.Control.Roster, c.Control.Ledger, c.Control.Remembered = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
 	})
 	before := r.ask(viewer, "GET", "/jobs/report", "")
@@ -204,7 +203,7 @@ func (l pagesLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick boo
 // Links stay under the base path, and in the zone.
 func TestLinksStayUnderTheBasePath(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) { c.BasePath = "/admin/cron" })
+	r := newRig(t, func(c *setup) { c.BasePath = "/admin/cron" })
 	links := regexp.MustCompile(`(?:href|src|action|data-events)="([^"]*)"`)
 	for _, path := range []string{"/", "/jobs", "/jobs/report", "/ticks", "/nodes", "/locks", "/audit", "/jobs/report/pause"} {
 		a := r.ask(operator, "GET", "/admin/cron"+path+"?tz=local", "")
@@ -324,7 +323,7 @@ func TestTheme(t *testing.T) {
 // Who has less of a role is told what it takes, and is shown no button.
 func TestActsAreShownByRole(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) { c.Nodes = heldNodes{} })
+	r := newRig(t, func(c *setup) { c.Nodes = heldNodes{} })
 	for _, tt := range []struct {
 		who        secret
 		path, want string
@@ -441,7 +440,7 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 // without a heading does not exist.
 func TestTicksWithoutARunAreLinked(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) { c.Nodes = heldNodes{} })
+	r := newRig(t, func(c *setup) { c.Nodes = heldNodes{} })
 	at := time.Now().Add(-30 * time.Second).UTC().Truncate(time.Second)
 	r.record(ledger.Entry{Job: "report", Tick: at, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
 	page := "/runs/report@" + at.Format("20060102T150405.000Z")

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
@@ -49,7 +48,7 @@ func TestPagesOnOneStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		away := new(atomic.Bool)
-		r := newRig(t, func(c *console.Config) {
+		r := newRig(t, func(c *setup) {
 			c.Nodes = oneStore{away}
 			c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
 		})
@@ -121,7 +120,7 @@ func TestProblemsOfOneStore(t *testing.T) {
 			t.Parallel()
 			away := new(atomic.Bool)
 			away.Store(true)
-			r := newRig(t, func(c *console.Config) {
+			r := newRig(t, func(c *setup) {
 				c.Nodes = oneStore{away}
 				c.Control.Ledger, c.Control.Roster = silentLedger{c.Control.Ledger, tt.err}, silentRoster{c.Control.Roster, tt.err}
 				c.Control.Remembered = nil

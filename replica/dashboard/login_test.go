@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -26,7 +25,7 @@ func TestUsersAreReplaced(t *testing.T) {
 			t.Fatalf("%s: %d", who.name, a.status)
 		}
 	}
-	server := httptest.NewServer(r.Server)
+	server := httptest.NewServer(r.Handler)
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -63,7 +62,7 @@ func TestUsersAreReplaced(t *testing.T) {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/admin/cron"} {
-		r := newRig(t, func(c *console.Config) { c.BasePath, c.Anonymous = base, identity.AnonymousAll })
+		r := newRig(t, func(c *setup) { c.BasePath, c.Anonymous = base, identity.AnonymousAll })
 		if a := r.ask(nobody, "GET", base+"/login?back="+url.QueryEscape(base+"/jobs"), ""); a.status != http.StatusUnauthorized || !strings.Contains(string(a.body), "<h1>") || a.header.Get("WWW-Authenticate") == "" {
 			t.Errorf("nobody: %d %v", a.status, a.header)
 		}

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -22,7 +21,7 @@ import (
 // Authorization header may be meant for the proxy.
 func TestProxyBesideAuthorization(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) {
+	r := newRig(t, func(c *setup) {
 		c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
 	})
 	for n := range 12 {
@@ -44,7 +43,7 @@ func TestProxyBesideAuthorization(t *testing.T) {
 func TestDocumentSaysWhoMayAsk(t *testing.T) {
 	t.Parallel()
 	for _, anonymous := range []identity.Anonymous{identity.AnonymousNone, identity.AnonymousLoopback, identity.AnonymousAll} {
-		r := newRig(t, func(c *console.Config) { c.Anonymous = anonymous })
+		r := newRig(t, func(c *setup) { c.Anonymous = anonymous })
 		var doc struct {
 			Security []map[string]any
 			Paths    map[string]map[string]struct {
@@ -108,7 +107,7 @@ func TestBodyErrorsNameTheField(t *testing.T) {
 func TestOldSetIsTheOneAskedFor(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
-	r := newRig(t, func(c *console.Config) { c.Control.JobSets = jobSets{c.Control.JobSets, away} })
+	r := newRig(t, func(c *setup) { c.Control.JobSets = jobSets{c.Control.JobSets, away} })
 	r.keep("c1", "job-of-c1", "1", nil)
 	page := func(hash string) string {
 		return string(r.ask(viewer, "GET", "/configuration?set="+hash, "").body)
@@ -167,7 +166,7 @@ func (s jobSets) JobSet(ctx context.Context, hash string) ([]byte, error) {
 // asked for again.
 func TestSplitActMayBeAskedAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) { c.Control.Acts = splitActs{c.Control.Acts} })
+	r := newRig(t, func(c *setup) { c.Control.Acts = splitActs{c.Control.Acts} })
 	a := r.ask(operator, "POST", "/api/v1/jobs/report/pause", `{"reason": "so"}`)
 	var p struct{ Code string }
 	r.must(json.Unmarshal(a.body, &p))
@@ -188,12 +187,12 @@ func TestLoginWithoutUsers(t *testing.T) {
 	t.Parallel()
 	const command = "quorate users password"
 	for name, tc := range map[string]struct {
-		change func(*console.Config)
+		change func(*setup)
 		want   bool
 	}{
-		"users":    {func(*console.Config) {}, false},
-		"no users": {func(c *console.Config) { c.Users = nil }, true},
-		"by a proxy": {func(c *console.Config) {
+		"users":    {func(*setup) {}, false},
+		"no users": {func(c *setup) { c.Users = nil }, true},
+		"by a proxy": {func(c *setup) {
 			c.Users = nil
 			c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
 		}, false},

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -68,7 +67,7 @@ func TestRunEvents(t *testing.T) {
 	var live ledger.Log
 	var end func() // of the run, after three looks at it
 	looks := 0
-	r := newRig(t, func(c *console.Config) {
+	r := newRig(t, func(c *setup) {
 		c.Live = func(job string, token locking.Token) (ledger.Log, bool) {
 			if looks++; looks == 4 {
 				end()

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -80,7 +80,7 @@ func TestRoles(t *testing.T) {
 func TestNobodyActsFromLocalhost(t *testing.T) {
 	t.Parallel()
 	for _, anonymous := range []identity.Anonymous{"", identity.AnonymousLoopback, identity.AnonymousAll} {
-		r := newRig(t, func(c *console.Config) { c.Anonymous = anonymous })
+		r := newRig(t, func(c *setup) { c.Anonymous = anonymous })
 		a := r.ask(nobody, "POST", "/api/v1/jobs/report/trigger", `{"reason": "so"}`, from("127.0.0.1:1", "localhost:8080"))
 		if a.status != http.StatusUnauthorized || len(a.header.Values("WWW-Authenticate")) != 2 {
 			t.Errorf("%q: %d %s", anonymous, a.status, a.body)
@@ -108,7 +108,7 @@ func TestAnonymousReaders(t *testing.T) {
 		{"a trusted proxy that names a client", identity.AnonymousAll, from("10.0.0.7:1", "quorate.example", "X-Forwarded-For", "192.0.2.7"), false},
 		{"a trusted proxy on this machine", identity.AnonymousLoopback, from("127.0.0.9:1", "127.0.0.1:8080"), false},
 	} {
-		r := newRig(t, func(c *console.Config) {
+		r := newRig(t, func(c *setup) {
 			c.Anonymous = tc.anonymous
 			c.Proxy.Addresses = []netip.Prefix{netip.MustParsePrefix("10.0.0.7/32"), netip.MustParsePrefix("127.0.0.9/32")}
 		})
@@ -121,7 +121,7 @@ func TestAnonymousReaders(t *testing.T) {
 // A header names the user only if a proxy that is trusted sends it.
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) {
+	r := newRig(t, func(c *setup) {
 		c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
 	})
 	for _, tc := range []struct {
@@ -190,7 +190,7 @@ func TestFailedLogins(t *testing.T) {
 // addresses of one host as from one.
 func TestManyGuessesAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(cfg *console.Config) { cfg.Timeout = 10 * time.Minute })
+	r := newRig(t, func(cfg *setup) { cfg.Timeout = 10 * time.Minute })
 	var checked atomic.Int64
 	var all sync.WaitGroup
 	for n := range 20 {
@@ -216,7 +216,7 @@ func TestGuessesDoNotHoldUpALogin(t *testing.T) {
 	t.Parallel()
 	const guesses, addresses = 24, 6 // of one user fewer than make all wait
 	asked := make(chan struct{}, guesses+1)
-	r := newRig(t, func(cfg *console.Config) {
+	r := newRig(t, func(cfg *setup) {
 		cfg.Timeout = 10 * time.Minute
 		cfg.Identify = func(*http.Request) (identity.Identity, bool) {
 			asked <- struct{}{}
@@ -302,14 +302,14 @@ func TestEveryActIsAudited(t *testing.T) {
 // A service that knows its users says who they are.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *console.Config) {
+	r := newRig(t, func(c *setup) {
 		c.BasePath = "/admin/cron"
 		c.Identify = func(r *http.Request) (identity.Identity, bool) {
 			return identity.Identity{Name: "carl", Role: identity.Operator}, r.Header.Get("X-Session") == "carl's"
 		}
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/admin/cron/", r.Server)
+	mux.Handle("/admin/cron/", r.Handler)
 	a := r.ask(nobody, "POST", "/admin/cron/api/v1/jobs/report/trigger", `{"reason": "so"}`, from("192.0.2.1:1", "q", "X-Session", "carl's"))
 	if a.status != http.StatusOK || !strings.Contains(string(a.body), "carl@192.0.2.1") {
 		t.Errorf("%d %s", a.status, a.body)
@@ -329,7 +329,7 @@ func TestSecrets(t *testing.T) {
 		t.Error("a short password is taken")
 	}
 	hash, err := identity.HashPassword(typed.password)
-	r := newRig(t, func(cfg *console.Config) { cfg.Users[1].Password = hash })
+	r := newRig(t, func(cfg *setup) { cfg.Users[1].Password = hash })
 	if a := r.ask(typed, "GET", "/api/v1/whoami", ""); err != nil || a.status != http.StatusOK {
 		t.Errorf("a password that was hashed now: %v, %d %s", err, a.status, a.body)
 	}
@@ -347,25 +347,30 @@ func TestSecrets(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	t.Parallel()
-	for name, mend := range map[string]func(*console.Config){
-		"no control": func(c *console.Config) { c.Control = view.Control{} },
-		"base path":  func(c *console.Config) { c.BasePath = "admin" },
-		"dots":       func(c *console.Config) { c.BasePath = "/a/../b" },
-		"anonymous":  func(c *console.Config) { c.Anonymous = "some" },
-		"user twice": func(c *console.Config) { c.Users = append(c.Users, c.Users[0]) },
-		"role":       func(c *console.Config) { c.Users = []identity.User{{Name: "x", Role: "king"}} },
-		"plain secret": func(c *console.Config) {
+	for name, mend := range map[string]func(*setup){
+		"no control": func(c *setup) { c.Control = view.Control{} },
+		"base path":  func(c *setup) { c.BasePath = "admin" },
+		"dots":       func(c *setup) { c.BasePath = "/a/../b" },
+		"anonymous":  func(c *setup) { c.Anonymous = "some" },
+		"user twice": func(c *setup) { c.Users = append(c.Users, c.Users[0]) },
+		"role":       func(c *setup) { c.Users = []identity.User{{Name: "x", Role: "king"}} },
+		"plain secret": func(c *setup) {
 			c.Users = []identity.User{{Name: "x", Role: identity.Viewer, Token: "secret"}}
 		},
-		"name of blank": func(c *console.Config) { c.Users = []identity.User{{Name: "x y", Role: identity.Viewer}} },
+		"name of blank": func(c *setup) { c.Users = []identity.User{{Name: "x y", Role: identity.Viewer}} },
 	} {
 		r := newRig(t)
-		cfg := console.Config{Control: view.Control{Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict}, Nodes: fewNodes{}, Options: console.Options{Users: stored()}}
-		if err := cfg.Validate(); err != nil {
+		cfg := setup{
+			view.Host{Control: view.Control{Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict}, Nodes: fewNodes{}},
+			dashboard.Config{Users: stored()},
+		}
+		h, err := dashboard.Mount(cfg, cfg.Config)
+		if err != nil {
 			t.Fatal(err)
 		}
+		h.Close()
 		mend(&cfg)
-		if _, err := console.New(cfg); err == nil {
+		if _, err := dashboard.Mount(cfg, cfg.Config); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

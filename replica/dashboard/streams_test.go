@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"bufio"
@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -110,7 +109,7 @@ func TestStreamsAskTheServiceAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := new(atomic.Bool)
 		in.Store(true)
-		r := newRig(t, func(c *console.Config) {
+		r := newRig(t, func(c *setup) {
 			c.Identify = func(*http.Request) (identity.Identity, bool) {
 				return identity.Identity{Name: "carl", Role: identity.Viewer}, in.Load()
 			}
@@ -132,7 +131,7 @@ func TestStreamsAskTheServiceAgain(t *testing.T) {
 func TestOneClientTakesAShareOfTheStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *console.Config) { c.Listeners, c.Anonymous = 8, identity.AnonymousAll })
+		r := newRig(t, func(c *setup) { c.Listeners, c.Anonymous = 8, identity.AnonymousAll })
 		run := r.running()
 		for _, greedy := range []secret{viewer, nobody} {
 			taken := 0
@@ -170,7 +169,7 @@ func TestOneClientTakesAShareOfTheStreams(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *console.Config) { c.Listeners, c.Anonymous = 3, identity.AnonymousAll })
+		r := newRig(t, func(c *setup) { c.Listeners, c.Anonymous = 3, identity.AnonymousAll })
 		var got []string
 		for _, address := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1", "192.0.2.4:1"} {
 			got = append(got, http.StatusText(r.open(nobody, "/api/v1/events", from(address, "q")).status))

@@ -1,4 +1,4 @@
-package console_test
+package dashboard_test
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/console"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -79,7 +78,7 @@ func TestNoKeyForestallsAChain(t *testing.T) {
 func TestAcceptedActsAreLogged(t *testing.T) {
 	t.Parallel()
 	log := new(bytes.Buffer)
-	r := newRig(t, func(c *console.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+	r := newRig(t, func(c *setup) { c.Config.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 	for _, tc := range []struct {
 		who              secret
 		path, body, want string
