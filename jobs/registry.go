@@ -1,14 +1,99 @@
+// Package jobs is for authors of jobs: a [Registry] of typed functions, the [Run]
+// that each call receives, and the errors that say how a run ended.
+//
+//	registry := jobs.NewRegistry()
+//	jobs.Register(registry, "report", func(ctx context.Context, run jobs.Run, p ReportParams) error {
+//		…
+//	})
+//
+// # What a function must do
+//
+// It must return soon after its context has ended. The cause of the context says
+// why: [ErrTimeout], [ErrCancelled], [ErrDraining] or locking.ErrLeaseLost.
+//
+// It must send run.Token along with its side effects if the sink can check it: a
+// paused process may wake up after its lease has ended. The guards of locking/fence
+// accept the Run itself:
+//
+//	err := sqlfence.Do(ctx, db, run, func(tx *sql.Tx) error { … })
+//
+// # How a run ends
+//
+// A function that returns nil before its context ends has succeeded. After that the run has
+// timed out, was cancelled or has lost its lease, whatever the function returns. An error,
+// or a panic, is a failure, and the job's retry policy may call the function again. [Permanent] marks an error that
+// a retry cannot fix. [Skip] says that there was nothing to do.
+//
+// # Params
+//
+// The job's params in the configuration are decoded strictly into the function's own
+// struct. An unknown key, a value of another type and a number too large for its
+// field are each a [ParamError] that names the key. All of them are reported together.
+//
+// The key of a field is its json tag, else its name in any case. Values are decoded as
+// encoding/json decodes them, embedded structs, []byte (base64), [json.RawMessage] and the
+// option string of a tag included, except that
+//
+//   - a [time.Duration] is text such as "30s", and a [time.Time] RFC 3339;
+//   - a tag is matched as it is written;
+//   - lists and maps replace a default, and do not add to it;
+//   - a key with the value null counts as absent.
+//
+// A [ParamUnmarshaler] takes what it accepts. Else a type with UnmarshalJSON gets its value as
+// JSON, and one with UnmarshalText takes a string; both keep their own defaults and checks. As
+// in encoding/json, a struct has these methods of what it embeds, and is decoded by them. A
+// function without params takes [NoParams].
+//
+// The struct, or its pointer, may have these methods:
+//
+//   - SetDefaults(), called before decoding;
+//   - Validate() error, called after it;
+//   - ValidateLimits(Limits) error, to compare a param with the job's limits.
+//
+// The last two may return a *ParamError to name a key, or several with [errors.Join].
+//
+// # Middleware
+//
+// [Registry.Use] puts a [Middleware] around every function, [Register] around one. It
+// runs once per call of the function, so once per try.
+//
+//	registry.Use(traced, measured)                     // traced(measured(…))
+//	jobs.Register(registry, "report", report, limited) // … limited(report)
+//
+// # What came before
+//
+// A function that works on what is new since its last success asks the ledger for it:
+//
+//	before, err := run.Previous(ctx) // before.Success is zero the first time
+//
+// # Secrets
+//
+// A string with ${env:NAME} or ${file:/path} is resolved for each run, so a rotated
+// secret needs no restart. Errors of that run and lines of its logger show the value as
+// ***, unless the reference says that it is no secret: ${plain:env:NAME}. A [Withheld] does
+// the same for secrets that no run needs.
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/mask"
+	"github.com/quorate/quorate/locking"
 )
 
 // A Registry holds the functions that a configuration may name. Register
@@ -103,4 +188,337 @@ func (r *Registry) Bind(name string, params map[string]any, limits Limits) (Hand
 		return err
 	})
 	return bound, err
+}
+
+// leastSecret is the length in bytes below which a secret of a param is not masked.
+const leastSecret = 4
+
+// bind returns fn with params. They are decoded here to find every mistake
+// early, and again for each run: a run may change what its maps and pointers
+// lead to, and a secret may have changed.
+func bind[P any](fn func(context.Context, Run, P) error, params map[string]any, limits Limits) (Handler, error) {
+	params = decode.Clone(params).(map[string]any)
+	if _, err := decodeParams[P](params, limits, decoder{unresolved: limits.Resolve != nil}); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, run Run) error {
+		if run.Logger == nil {
+			run.Logger = slog.New(slog.DiscardHandler)
+		}
+		resolved, secrets, err := resolveParams(params, limits.Resolve)
+		if err != nil {
+			return err
+		}
+		hide := mask.From(ctx).And(mask.New(secrets, leastSecret))
+		return guarded(ctx, hide, run, func(ctx context.Context, run Run) error {
+			p, err := decodeParams[P](resolved, limits, decoder{secret: len(secrets) > 0})
+			if err != nil {
+				return err
+			}
+			return fn(ctx, run, p)
+		})
+	}, nil
+}
+
+// A Run describes a call to its function.
+type Run struct {
+	// ID identifies the run of this tick: the same for every try and attempt.
+	ID string
+	// Job is the name of the job in the configuration.
+	Job string
+	// Key is what the job was called before it was renamed; empty if it never
+	// was. Its tokens grow on from those of that name.
+	Key string
+	// Tick is the scheduled instant, whenever the run really began.
+	Tick time.Time
+	// Token is the fencing token of the claim. Send it along with every side
+	// effect, so that a sink can refuse a run that was paused too long.
+	Token locking.Token
+	// Attempt distinguishes the runs of one tick: each has another, larger than those
+	// before it, from 1. Numbers may be missing, of claims that were given back before the
+	// function was called.
+	Attempt int
+	// Try counts the calls of the function within the claim, from 1.
+	Try int
+	// Trigger says why the run was asked for: "schedule" for a tick that came due.
+	Trigger string
+	// Parent is the ID of the run that asked for this one, for trigger "chain".
+	Parent string
+	// Replica is the id of the replica that runs it.
+	Replica string
+	// Logger carries the fields above. A bound Handler never sees nil.
+	Logger *slog.Logger
+
+	withheld *Withheld
+}
+
+// Fence names the resource that the run writes to, by default its job as it was
+// first called, and the token to write with: a Run is a fence.Bearer, which
+// guards take.
+func (r Run) Fence() (resource string, token locking.Token) {
+	return cmp.Or(r.Key, r.Job), r.Token
+}
+
+// A Handler is a registered function with its params bound.
+type Handler func(ctx context.Context, run Run) error
+
+// Limits are what the configuration allows a job.
+type Limits struct {
+	// SafetyMargin is how long before the end of the lease the context ends:
+	// the time a function has to stop. Zero if unknown.
+	SafetyMargin time.Duration
+	// Timeout of one run; zero for none.
+	Timeout time.Duration
+	// TTL is how long the lease lasts unless it is extended. Zero if unknown.
+	TTL time.Duration
+	// Resolve returns the value of a reference in a string of the params, such as
+	// ${env:NAME} or ${file:/path}. It is called at each run for each of them. Nil:
+	// strings with references are left as they are.
+	Resolve func(reference string) (string, error)
+}
+
+// FormatTick formats t for other processes: RFC 3339 in UTC, with milliseconds only if
+// there are any.
+func FormatTick(t time.Time) string {
+	if t.Nanosecond()/int(time.Millisecond) == 0 {
+		return t.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// Call calls h and returns its error; a panic as a *PanicError, and a runtime.Goexit (for
+// example t.FailNow) as an error, too. It returns when h has ended, even if ctx ended
+// before.
+func Call(ctx context.Context, h Handler, run Run) error {
+	done := make(chan error, 1)
+	// A goroutine of its own: Goexit cannot be stopped, only outlived.
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		Do(ctx, h, run, &err)
+	}()
+	return <-done
+}
+
+// Do calls h in the goroutine of the caller, and sets what Call would return.
+// When h ends the goroutine (runtime.Goexit), Do does not return, and what the
+// caller has deferred finds err set.
+func Do(ctx context.Context, h Handler, run Run, err *error) {
+	*err = errGoexit
+	*err = recovered(func() error { return h(ctx, run) })
+}
+
+var errGoexit = errors.New("function ended its goroutine (runtime.Goexit) instead of returning")
+
+// A PanicError is a panic of a job's function.
+type PanicError struct {
+	Value any
+	// Stack is that of the goroutine when it panicked.
+	Stack []byte
+	where string
+}
+
+// Error has the value and the place of the panic.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v%s", e.Value, e.where) }
+
+// Unwrap returns the value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+func recovered(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack(), where: panicPlace()}
+		}
+	}()
+	return f()
+}
+
+// panicPlace names the function and line that panicked: the first caller below
+// the frames of the runtime. It must be called by the deferred function.
+func panicPlace() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		frame, more := frames.Next()
+		if frame.Function != "" && !strings.HasPrefix(frame.Function, "runtime.") {
+			name := frame.Function[strings.LastIndex(frame.Function, "/")+1:]
+			return fmt.Sprintf(" at %s (%s:%d)", name, filepath.Base(frame.File), frame.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// A Middleware returns a Handler that wraps next, for example to measure, trace or refuse
+// calls. Params are already bound, and next returns a panic of the function as a
+// *PanicError. Secrets of the params are hidden in the errors it sees, but not in its own
+// logs.
+type Middleware func(next Handler) Handler
+
+// Use puts middleware around every function of the registry, those registered
+// before included. The first one is outermost, also over several calls, and all
+// of them are outside of those given to Register. A nil one is a mistake, kept
+// for Err.
+func (r *Registry) Use(middleware ...Middleware) {
+	if slices.ContainsFunc(middleware, func(m Middleware) bool { return m == nil }) {
+		r.mistakes = append(r.mistakes, errNilMiddleware)
+		return
+	}
+	r.around = append(r.around, middleware...)
+}
+
+// wrap returns h inside of the middleware, the first one outermost.
+func wrap(h Handler, middleware []Middleware) Handler {
+	if len(middleware) == 0 {
+		return h
+	}
+	for _, m := range slices.Backward(middleware) {
+		h = m(h)
+	}
+	return func(ctx context.Context, run Run) error {
+		if run.Logger == nil {
+			run.Logger = slog.New(slog.DiscardHandler)
+		}
+		return h(ctx, run)
+	}
+}
+
+// Causes with which the context of a run ends, besides locking.ErrLeaseLost.
+// Read them with context.Cause.
+var (
+	// ErrTimeout: the run took longer than the job's timeout.
+	ErrTimeout = errors.New("timeout of the job reached")
+	// ErrCancelled: somebody asked for the run to stop.
+	ErrCancelled = errors.New("run was cancelled")
+	// ErrDraining: the replica is shutting down and its drain timeout is over.
+	ErrDraining = errors.New("replica is draining")
+)
+
+// ErrUnknownFunc is returned by Bind, as an *UnknownFuncError, for an unregistered name.
+var ErrUnknownFunc = errors.New("unknown function")
+
+// An UnknownFuncError names the function that is missing and those there are.
+type UnknownFuncError struct {
+	Name  string
+	Known []string // sorted
+}
+
+// Error lists the known names, the most similar one first if there is one.
+func (e *UnknownFuncError) Error() string {
+	return fmt.Sprintf("%v %q: %s", ErrUnknownFunc, e.Name, suggest(e.Name, e.Known))
+}
+
+// Unwrap returns ErrUnknownFunc.
+func (e *UnknownFuncError) Unwrap() error { return ErrUnknownFunc }
+
+// A ParamError is an invalid value in the params.
+type ParamError struct {
+	// Path leads from the params to the value: keys, and indices of lists as
+	// decimal numbers. Empty: the params as a whole.
+	Path []string
+	// Msg says what is wrong and what to write instead.
+	Msg string
+}
+
+// Error is the message after the dotted path.
+func (e *ParamError) Error() string {
+	if len(e.Path) == 0 {
+		return e.Msg
+	}
+	return strings.Join(e.Path, ".") + ": " + e.Msg
+}
+
+// A PermanentError is a failure that another try cannot fix.
+type PermanentError struct{ Err error }
+
+// Permanent marks err so that the run is not tried again. It returns nil for nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &PermanentError{Err: err}
+}
+
+// IsPermanent reports whether err, or an error it wraps, was marked by Permanent.
+func IsPermanent(err error) bool {
+	_, ok := errors.AsType[*PermanentError](err)
+	return ok
+}
+
+func (e *PermanentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error that was marked.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// A SkipError is how a function says that there was nothing to do.
+type SkipError struct{ Reason string }
+
+// Skip returns the error with which a function ends a run that turned out to
+// be needless: neither a success nor a failure, and not tried again.
+func Skip(reason string) error { return &SkipError{Reason: reason} }
+
+func (e *SkipError) Error() string { return "skipped: " + e.Reason }
+
+// Previous is how a job's earlier runs ended: see Run.Previous.
+type Previous struct {
+	// Success is the tick of the last run that succeeded, and Ended when that was over.
+	// Zero: there was none, or the ledger no longer has it.
+	Success, Ended time.Time
+	// Outcome is that of the last run that has ended: succeeded, failed, timed_out,
+	// cancelled, lease_lost, interrupted or skipped. Empty: there was none.
+	Outcome string
+}
+
+// ErrNoLedger is returned by Run.Previous for a context that is not that of a run.
+var ErrNoLedger = errors.New("jobs: the context is not that of a run: there is no ledger to read")
+
+// Previous reads from the ledger how earlier ticks of the job ended, on any replica; other
+// attempts of this tick do not count. ctx is the context of the run, or derived from it.
+// Each call asks the nodes. The error matches locking.ErrNoQuorum if too few of them
+// answer, the context's own if that has ended, and ErrNoLedger in a test that calls the
+// function without WithPrevious.
+func (r Run) Previous(ctx context.Context) (Previous, error) {
+	read, ok := ctx.Value(previousKey{}).(func(context.Context) (Previous, error))
+	if !ok {
+		return Previous{}, ErrNoLedger
+	}
+	return read(ctx)
+}
+
+type previousKey struct{}
+
+// WithPrevious returns a context in which Run.Previous returns what read does: for the
+// scheduler, and for tests of functions.
+func WithPrevious(ctx context.Context, read func(context.Context) (Previous, error)) context.Context {
+	return context.WithValue(ctx, previousKey{}, read)
+}
+
+// FromCron returns a function that runs a robfig/cron Job, or any other type with a method
+// Run, so it registers as it is:
+//
+//	jobs.Register(registry, "cleanup", jobs.FromCron(cleanup))
+//	jobs.Register(registry, "report", jobs.FromCron(cron.FuncJob(report)))
+//
+// The run succeeds when Run returns. A panic is a failure, and ends neither the replica nor
+// other jobs: wrappers such as cron.Recover hide it from the ledger, so leave them out.
+//
+// Run sees no context, so nothing can stop it. After a timeout, a cancellation or a lost
+// lease it continues until it returns, and its job counts as running until then. It gets
+// no fencing token either. If that matters, write a function that takes the context and
+// the [Run]. A run whose context has ended before the call fails with the cause.
+func FromCron(job interface{ Run() }) func(ctx context.Context, run Run, params NoParams) error {
+	if job == nil {
+		return nil // Register reports it
+	}
+	return func(ctx context.Context, _ Run, _ NoParams) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		job.Run()
+		return nil
+	}
 }

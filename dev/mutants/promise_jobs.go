@@ -7,10 +7,10 @@ var functions = promise{
 	text: "A function learns what it needs for its run, and its failure harms no other run.",
 	plants: []plant{
 		{"jobs: a panic is a success", in("jobs", "TestCallRecoversPanics"), []edit{
-			{"jobs/call.go", "err = &PanicError{", "_ = &PanicError{"},
+			{"jobs/registry.go", "err = &PanicError{", "_ = &PanicError{"},
 		}},
 		{"jobs: a secret is logged", in("jobs", "TestSecretsAreMasked"), []edit{
-			{"jobs/mask.go", "run.Logger = m.Logger(run.Logger)", ""},
+			{"jobs/secrets.go", "run.Logger = m.Logger(run.Logger)", ""},
 		}},
 		{"exec: a secret is cut before it is masked", in("jobs/execjob", "TestSecretsAreMaskedBeforeTheOutputIsCut"), []edit{
 			{"jobs/execjob/output.go", "masked := o.mask.Writer(lines)", "masked := (*mask.Mask)(nil).Writer(lines)"},

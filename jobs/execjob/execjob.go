@@ -1,11 +1,61 @@
+// Package execjob is the built-in job "exec": one command per run.
+//
+//	jobs:
+//	  backup:
+//	    func: exec
+//	    schedule: "0 2 * * *"
+//	    params:
+//	      command: [/usr/local/bin/backup, --all]   # no shell; write [sh, -c, "…"] for one
+//	      env: {PGPASSWORD: "${file:/run/secrets/pg}"}
+//	      dir: /var/backups
+//	      inherit_env: false                        # default: only PATH, HOME, TZ and LANG
+//	      kill_grace: 1s                            # below lock.safety_margin; default: two thirds of it, at most 1s
+//
+// The environment has QUORATE_JOB, QUORATE_TICK (RFC 3339, UTC), QUORATE_TOKEN,
+// QUORATE_ATTEMPT and QUORATE_REPLICA. With inherit_env it also has the replica's
+// variables, except for its settings and the secrets of its configuration. Standard
+// input is empty. The output is logged line by line, and its end is kept in the error
+// of a failed run.
+//
+// # No process is left behind
+//
+// The command and all its children are one process group. The run ends when the command
+// has exited and the group is gone: processes that it left running are ended too, since
+// no lease protects them. When the context of the run ends first, the group gets
+// SIGTERM, and SIGKILL after kill_grace.
+//
+// The group also ends when the replica dies, even by SIGKILL:
+//
+//	replica ──pipe──► guard (/bin/sh, leader of the group)
+//	   │                ▲ on end of file: SIGKILL to the group
+//	   └──starts──► command ──► its children
+//
+// The guard ignores other signals, and reads from a pipe that only the replica can write
+// to. When the replica dies the kernel closes the pipe, and the guard kills its group
+// and itself. The command starts only after the guard has reported that it listens.
+// The child that becomes the command holds the pipe open until it is in the group.
+//
+// # Limits
+//
+// These processes are not ended: one that leaves the group (setsid, a daemon), one that
+// runs as another user (sudo), and those of a replica that is paused, not dead. In the
+// last case the lease ends, and the token protects the sink.
+//
+// The package runs on Linux and macOS; elsewhere each run fails with a message.
 package execjob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"os"
 	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/mask"
@@ -101,4 +151,107 @@ func (e *ExitError) Error() string {
 		return e.Status
 	}
 	return e.Status + ": " + e.Output
+}
+
+// Params of the job "exec".
+type Params struct {
+	// Command is the program and its arguments. A program without a slash is looked up
+	// in the replica's PATH. Required.
+	Command []string `json:"command"`
+	// Env is added to the command's environment.
+	Env map[string]string `json:"env,omitempty"`
+	// Dir is the command's working directory. Default: that of the replica.
+	Dir string `json:"dir,omitempty"`
+	// InheritEnv gives the command the replica's environment, instead of only PATH,
+	// HOME, TZ and LANG. The replica's settings (QUORATE_*) and variables that hold
+	// secrets of its configuration are left out.
+	InheritEnv bool `json:"inherit_env,omitempty"`
+	// KillGrace is the time between SIGTERM and SIGKILL. It must be below the safety
+	// margin of the lock. Default: two thirds of that, at most 1s.
+	KillGrace time.Duration `json:"kill_grace,omitempty"`
+}
+
+// Validate returns a *jobs.ParamError for each invalid param, joined.
+func (p *Params) Validate() error {
+	var errs []error
+	if len(p.Command) == 0 || p.Command[0] == "" {
+		errs = append(errs, paramError("is missing: write the program and its arguments as a list", "command"))
+	}
+	if len(p.Command) > 0 && strings.ContainsAny(p.Command[0], " \t\n") && !strings.Contains(p.Command[0], "/") {
+		errs = append(errs, paramError("is no program: write its words as items of the list, or [sh, -c, …]", "command", "0"))
+	}
+	if strings.Contains(p.Dir, "\x00") {
+		errs = append(errs, paramError("has a zero byte in it: remove it", "dir"))
+	}
+	for i, arg := range p.Command {
+		if strings.Contains(arg, "\x00") {
+			errs = append(errs, paramError("has a zero byte in it: remove it", "command", strconv.Itoa(i)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		errs = append(errs, validateEnv(name, p.Env[name]))
+	}
+	if p.KillGrace < 0 {
+		errs = append(errs, paramError("must be positive: write a time such as 1s", "kill_grace"))
+	}
+	return errors.Join(errs...)
+}
+
+func validateEnv(name, value string) error {
+	switch {
+	case name == "" || strings.ContainsAny(name, "=\x00"):
+		return paramError("is no name of an environment variable", "env", name)
+	case slices.Contains(ownEnv(), name):
+		return paramError("is set by quorate for every run: remove it", "env", name)
+	case strings.Contains(value, "\x00"):
+		return paramError("has a zero byte in it: remove it", "env", name)
+	}
+	return nil
+}
+
+// ValidateLimits returns a *jobs.ParamError if the command could outlive the lease. It sets
+// the default of KillGrace, which depends on the limits.
+func (p *Params) ValidateLimits(limits jobs.Limits) error {
+	if p.KillGrace == 0 {
+		p.KillGrace = min(time.Second, cmp.Or(limits.SafetyMargin*2/3, time.Second))
+	}
+	if limits.SafetyMargin > 0 && p.KillGrace >= limits.SafetyMargin {
+		return paramError(fmt.Sprintf("is %v, but the lease ends %v (lock.safety_margin) after the command is told to stop: "+
+			"write less than that, or raise the margin", p.KillGrace, limits.SafetyMargin), "kill_grace")
+	}
+	return nil
+}
+
+func paramError(msg string, path ...string) error {
+	return &jobs.ParamError{Path: path, Msg: msg}
+}
+
+// ownEnv names the variables that every command gets.
+func ownEnv() []string {
+	return []string{"QUORATE_JOB", "QUORATE_TICK", "QUORATE_TOKEN", "QUORATE_ATTEMPT", "QUORATE_REPLICA"}
+}
+
+// environment returns the command's environment.
+func environment(run jobs.Run, p Params) []string {
+	var env []string
+	if p.InheritEnv {
+		env = run.Environ()
+	} else {
+		for _, name := range []string{"PATH", "HOME", "TZ", "LANG"} {
+			if value, ok := os.LookupEnv(name); ok {
+				env = append(env, name+"="+value)
+			}
+		}
+	}
+	// For duplicate names os/exec takes the last value.
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		env = append(env, name+"="+p.Env[name])
+	}
+	return append(env,
+		"QUORATE_JOB="+run.Job,
+		"QUORATE_TICK="+jobs.FormatTick(run.Tick),
+		"QUORATE_TOKEN="+strconv.FormatUint(uint64(run.Token), 10),
+		"QUORATE_ATTEMPT="+strconv.Itoa(run.Attempt),
+		"QUORATE_REPLICA="+run.Replica,
+	)
 }
