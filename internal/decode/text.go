@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,4 +167,117 @@ func parseInstant(p *time.Time, text string) error {
 	}
 	*p = t
 	return nil
+}
+
+// scalar puts a string, a boolean or a number into dst, if it fits.
+func (w *Walker) scalar(dst reflect.Value, v any, path []string) {
+	switch {
+	case dst.Kind() == reflect.String:
+		if text, ok := v.(string); ok {
+			dst.SetString(text)
+			return
+		}
+		w.mismatch(path, v, Text)
+	case dst.Kind() == reflect.Bool:
+		if src := reflect.ValueOf(v); src.Kind() == reflect.Bool {
+			dst.SetBool(src.Bool())
+			return
+		}
+		w.mismatch(path, v, Bool)
+	case dst.CanInt(), dst.CanUint():
+		w.whole(dst, v, path)
+	case dst.CanFloat():
+		w.float(dst, v, path)
+	default:
+		w.fail(path, "cannot be set: its field has the type %s", dst.Type())
+	}
+}
+
+func (w *Walker) whole(dst reflect.Value, v any, path []string) {
+	var text string
+	src := reflect.ValueOf(v)
+	switch {
+	case src.CanInt():
+		text = strconv.FormatInt(src.Int(), 10)
+	case src.CanUint():
+		text = strconv.FormatUint(src.Uint(), 10)
+	default:
+		w.mismatch(path, v, Whole)
+		return
+	}
+	bits := dst.Type().Bits()
+	if dst.CanUint() {
+		if n, err := strconv.ParseUint(text, 10, bits); err == nil {
+			dst.SetUint(n)
+		} else {
+			w.fail(path, "%s is out of range: want 0 to %d", text, ^uint64(0)>>(64-bits))
+		}
+		return
+	}
+	if n, err := strconv.ParseInt(text, 10, bits); err == nil {
+		dst.SetInt(n)
+	} else {
+		w.fail(path, "%s is out of range: want %d to %d", text, int64(-1)<<(bits-1), int64(1)<<(bits-1)-1)
+	}
+}
+
+func (w *Walker) float(dst reflect.Value, v any, path []string) {
+	src := reflect.ValueOf(v)
+	if !src.CanFloat() && !src.CanInt() && !src.CanUint() {
+		w.mismatch(path, v, Number)
+		return
+	}
+	f := src.Convert(reflect.TypeFor[float64]()).Float()
+	if dst.OverflowFloat(f) {
+		w.fail(path, "%v is out of range for a %s", f, dst.Kind())
+		return
+	}
+	dst.SetFloat(f)
+}
+
+// Nearest returns the known word that somebody who misspelt it as word most
+// likely meant: the one with the same letters in another order, else the one
+// that takes the fewest edits, if those are few; "" if none is near.
+func Nearest(word string, known []string) string {
+	word = strings.ToLower(word)
+	best, least := "", max(1, len(word)/3)+1
+	for _, k := range known {
+		d := edits(word, strings.ToLower(k))
+		if sameLetters(word, strings.ToLower(k)) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// sameLetters reports whether a and b differ only in the order of their letters.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
+
+// edits counts the bytes to insert, delete or replace to turn a into b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Walker decodes trees. All its functions are needed.
@@ -200,4 +201,192 @@ func (w *Walker) Items(v any, path []string, each func(v any, path []string)) bo
 		each(e, Child(path, strconv.Itoa(i)))
 	}
 	return ok
+}
+
+// A Field is one key that a struct takes.
+type Field struct {
+	Name  string
+	Exact bool // known by its tag, so matched as written
+	Index []int
+	Type  reflect.Type
+	Tag   reflect.StructTag
+}
+
+func (f Field) matches(key string) bool {
+	return f.Name == key || !f.Exact && strings.EqualFold(f.Name, key)
+}
+
+func names(fields []Field) []string {
+	all := make([]string, len(fields))
+	for i, f := range fields {
+		all[i] = f.Name
+	}
+	return all
+}
+
+// Fields lists the keys of struct type t by the names in its json tags, as encoding/json finds
+// them: its own fields and those of embedded structs. Of several with one name the least deep
+// one counts, then the one with a tag; if none is left over, no field has the name.
+func Fields(t reflect.Type) []Field {
+	all := fieldsOf(t, nil)
+	return slices.DeleteFunc(slices.Clone(all), func(f Field) bool {
+		return slices.ContainsFunc(all, func(other Field) bool {
+			return other.Name == f.Name && !slices.Equal(other.Index, f.Index) && !f.hides(other)
+		})
+	})
+}
+
+// hides tells whether f counts, and not other.
+func (f Field) hides(other Field) bool {
+	if len(f.Index) != len(other.Index) {
+		return len(f.Index) < len(other.Index)
+	}
+	return f.Exact && !other.Exact
+}
+
+// fieldsOf leaves out pointers that lead to a struct already entered.
+func fieldsOf(t reflect.Type, within []reflect.Type) []Field {
+	var own, promoted []Field
+	within = append(slices.Clip(within), t)
+	for f := range t.Fields() {
+		tag := f.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		embedded := f.Type
+		if embedded.Kind() == reflect.Pointer {
+			embedded = embedded.Elem()
+		}
+		switch {
+		case tag == "-":
+		case f.Anonymous && name == "" && embedded.Kind() == reflect.Struct:
+			// The fields of an unexported embedded pointer cannot be reached.
+			if slices.Contains(within, embedded) || !f.IsExported() && f.Type.Kind() == reflect.Pointer {
+				continue
+			}
+			for _, inner := range fieldsOf(embedded, within) {
+				inner.Index = append(slices.Clone(f.Index), inner.Index...)
+				promoted = append(promoted, inner)
+			}
+		case f.IsExported():
+			exact := name != ""
+			if !exact {
+				name = strings.ToLower(f.Name)
+			}
+			own = append(own, Field{name, exact, f.Index, f.Type, f.Tag})
+		}
+	}
+	return append(own, promoted...)
+}
+
+// fieldAt returns a field of the struct v. It makes the embedded structs on the way that
+// are nil.
+func fieldAt(v reflect.Value, index []int) reflect.Value {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v
+}
+
+// Map returns a copy of the tree v with what leaf makes of each value without parts. It
+// stops at the first error.
+func Map(v any, path []string, leaf func(v any, path []string) (any, error)) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if c[key], err = Map(v[key], Child(path, key), leaf); err != nil {
+				return nil, err
+			}
+		}
+		return c, nil
+	case []any:
+		c := make([]any, len(v))
+		for i := range v {
+			if c[i], err = Map(v[i], Child(path, strconv.Itoa(i)), leaf); err != nil {
+				return nil, err
+			}
+		}
+		return c, nil
+	default:
+		return leaf(v, path)
+	}
+}
+
+// Clone copies the maps and lists of a tree.
+func Clone(v any) any {
+	c, _ := Map(v, nil, func(v any, _ []string) (any, error) { return v, nil }) // no leaf fails
+	return c
+}
+
+// A Kind is what a value of a tree is, or what belongs in its place.
+type Kind int
+
+// The kinds of values.
+const (
+	Other Kind = iota
+	Nothing
+	Text
+	Bool
+	Whole
+	Number
+	Duration
+	Instant
+	List
+	Mapping
+)
+
+// Words are how a Walker puts its mistakes.
+type Words struct {
+	Mismatch string          // what is there and what is wanted: "is %s: want %s"
+	Is, Want map[Kind]string // for Mismatch
+	Quote    string          // advice where text is wanted and YAML takes it for something else
+	Unknown  func(key string, known []string) string
+}
+
+// mismatch reports a value of the wrong kind without repeating it: it may be a secret in
+// the wrong place.
+func (w *Walker) mismatch(path []string, v any, want Kind) {
+	msg := fmt.Sprintf(w.Words.Mismatch, w.Words.Describe(v), w.Words.Want[want])
+	if kind := kindOf(v); want == Text && kind != List && kind != Mapping {
+		msg += w.Words.Quote
+	}
+	w.fail(path, "%s", msg)
+}
+
+// Describe names the kind of v, never the value.
+func (w Words) Describe(v any) string {
+	if kind := kindOf(v); kind != Other {
+		return w.Is[kind]
+	}
+	return fmt.Sprintf("a %T", v)
+}
+
+func kindOf(v any) Kind {
+	switch v.(type) {
+	case nil:
+		return Nothing
+	case string:
+		return Text
+	case bool:
+		return Bool
+	case map[string]any, map[any]any:
+		return Mapping
+	case []any:
+		return List
+	case time.Time:
+		return Instant
+	}
+	switch src := reflect.ValueOf(v); {
+	case src.CanInt(), src.CanUint():
+		return Whole
+	case src.CanFloat():
+		return Number
+	}
+	return Other
 }

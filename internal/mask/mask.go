@@ -6,8 +6,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
 	"net/url"
 	"regexp"
 	"slices"
@@ -164,4 +168,146 @@ func Into(ctx context.Context, m *Mask) context.Context { return context.WithVal
 func From(ctx context.Context) *Mask {
 	m, _ := ctx.Value(key{}).(*Mask)
 	return m
+}
+
+// Logger returns l with lines that hide the secrets.
+func (m *Mask) Logger(l *slog.Logger) *slog.Logger {
+	if m == nil {
+		return l
+	}
+	return slog.New(handler{l.Handler(), m})
+}
+
+type handler struct {
+	slog.Handler
+	mask *Mask
+}
+
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	masked := slog.NewRecord(r.Time, r.Level, h.mask.Text(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		masked.AddAttrs(h.mask.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, masked)
+}
+
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return handler{h.Handler.WithAttrs(h.mask.attrs(attrs)), h.mask}
+}
+
+func (h handler) WithGroup(name string) slog.Handler {
+	return handler{h.Handler.WithGroup(h.mask.Text(name)), h.mask}
+}
+
+func (m *Mask) attrs(all []slog.Attr) []slog.Attr {
+	masked := make([]slog.Attr, len(all))
+	for i, a := range all {
+		masked[i] = m.attr(a)
+	}
+	return masked
+}
+
+func (m *Mask) attr(a slog.Attr) slog.Attr {
+	masked := slog.Attr{Key: m.Text(a.Key), Value: a.Value.Resolve()}
+	if masked.Value.Kind() == slog.KindGroup {
+		masked.Value = slog.GroupValue(m.attrs(masked.Value.Group())...)
+		return masked
+	}
+	for _, text := range spellings(masked.Value) {
+		if hidden := m.Text(text); hidden != text {
+			masked.Value = slog.StringValue(hidden)
+			break
+		}
+	}
+	return masked
+}
+
+// spellings are the texts that handlers may write for a value.
+func spellings(v slog.Value) (texts []string) {
+	if v.Kind() != slog.KindAny {
+		return []string{v.String()}
+	}
+	texts = []string{fmt.Sprintf("%+v", v.Any())}
+	defer func() { _ = recover() }() // in a method of the value: the handler meets it, too
+	switch v := v.Any().(type) {
+	case []byte:
+		texts = append(texts, string(v))
+	case encoding.TextMarshaler:
+		text, _ := v.MarshalText() // none with an error
+		texts = append(texts, string(text))
+	}
+	_, isError := v.Any().(error)
+	if _, marshals := v.Any().(json.Marshaler); isError && !marshals {
+		return texts
+	}
+	text, _ := json.Marshal(v.Any()) // none with an error
+	return append(texts, string(text))
+}
+
+// leastBegun is how many bytes of a secret are hidden at the end of a text that may have been
+// cut.
+const leastBegun = 4
+
+// A Writer masks a text that arrives in pieces, and passes it on. It keeps back what may be
+// the beginning of a secret until it knows more.
+type Writer struct {
+	mask   *Mask
+	to     io.Writer
+	kept   []byte
+	hidden int // how much of the beginning of kept has been passed on as stars
+}
+
+// Writer returns a Writer to the given one. Close it at the end of the text.
+func (m *Mask) Writer(to io.Writer) *Writer { return &Writer{mask: m, to: to} }
+
+// Write masks what is known to be no beginning of a secret.
+func (w *Writer) Write(text []byte) (int, error) {
+	if w.mask == nil {
+		return w.to.Write(text)
+	}
+	w.kept = append(w.kept, text...)
+	if err := w.pass(w.mask.begun(w.kept)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Close passes on what was kept. What may be the beginning of a secret is hidden: the text may
+// have been cut there.
+func (w *Writer) Close() error {
+	if w.mask == nil {
+		return nil
+	}
+	if err := w.pass(w.mask.begun(w.kept)); err != nil {
+		return err
+	}
+	rest := w.kept[w.hidden:]
+	if len(rest) > 0 && len(w.kept) >= leastBegun {
+		rest = []byte(stars)
+	}
+	_, err := w.to.Write(rest)
+	return err
+}
+
+// pass passes on what was kept until the given byte.
+func (w *Writer) pass(until int) error {
+	var masked []byte
+	at := w.hidden
+	for _, found := range w.mask.find(w.kept) {
+		if found.from >= until {
+			break
+		}
+		if found.from >= at {
+			masked = append(append(masked, w.kept[at:found.from]...), stars...)
+		}
+		at = max(at, found.to)
+	}
+	if at < until {
+		masked = append(masked, w.kept[at:until]...)
+		at = until
+	}
+	w.kept, w.hidden = append(w.kept[:0], w.kept[until:]...), at-until
+	_, err := w.to.Write(masked)
+	return err
 }
