@@ -20,7 +20,7 @@ var access = promise{
 			{engine + "requests.go", "if run.Tick.Entry(run.Job, \"\").ID() != act.Run {", "if false {"},
 		}},
 		{"acts: a trigger chooses the command", in(config, "TestParamsOfRequests"), []edit{
-			{config + "requests.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"},
+			{config + "jobs.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"},
 		}},
 		{"web: every role may act", in(board, "TestRoles"), []edit{
 			{"scheduler/identity/role.go", ">= slices.Index(Roles(), needed)", ">= 0"},

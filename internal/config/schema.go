@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/quorate/quorate/internal/decode"
 )
 
@@ -138,4 +138,16 @@ func defaultOf(v reflect.Value) json.RawMessage {
 		return nil
 	}
 	return b
+}
+
+// short writes a duration as people do: 1h, not 1h0m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

@@ -1,10 +1,16 @@
 package config
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,4 +142,131 @@ func (m markedText) redacted(u *url.URL, secret bool) string {
 		text += "?" + m.hidden(u.RawQuery)
 	}
 	return text
+}
+
+// shown returns the settings in effect of a job, in a form that JSON can write,
+// without secrets. What is off, as it is in a job that says nothing, is left out. Jobs
+// with the same hash have the same settings.
+func (b *builder) shown(name string) any {
+	job, silent := b.cfg.Jobs[name], JobConfig{JobPolicy: DefaultPolicy()}
+	job.Timezone = b.timezone(job)
+	all := lean(showJob(job), showJob(silent))
+	if len(job.Exclude) > 0 {
+		days := map[string]any{}
+		for _, name := range job.Exclude {
+			days[name] = b.shownCalendar(name)
+		}
+		all["calendars"] = days
+	}
+	return all
+}
+
+func showJob(job JobConfig) map[string]any {
+	return show(reflect.ValueOf(job), "", false).(map[string]any)
+}
+
+// shownCalendar is a calendar as it was written and, since files change, a hash of what
+// it holds.
+func (b *builder) shownCalendar(name string) any {
+	cfg := b.cfg.Calendars[name]
+	all := lean(show(reflect.ValueOf(cfg), "", false).(map[string]any), show(reflect.ValueOf(CalendarConfig{}), "", false).(map[string]any))
+	if cfg.ICS != "" {
+		all["content"] = contentHash(b.calendars[name])
+	}
+	return all
+}
+
+// lean returns what is shown without what is off in it and in silent.
+func lean(shown, silent map[string]any) map[string]any {
+	kept := map[string]any{}
+	for key, v := range shown {
+		usual, known := silent[key]
+		nested, isMap := v.(map[string]any)
+		base, both := usual.(map[string]any)
+		switch {
+		case known && isMap && both && len(base) > 0:
+			if nested = lean(nested, base); len(nested) > 0 {
+				kept[key] = nested
+			}
+		case !known || !off(v) || !reflect.DeepEqual(v, usual):
+			kept[key] = v
+		}
+	}
+	return kept
+}
+
+// off reports whether a value that is shown stands for nothing.
+func off(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v == "" || v == short(0)
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil || reflect.ValueOf(v).IsZero()
+}
+
+// differences returns the settings of one struct that differ from those of
+// another of its type, by path: nested structs are taken apart, maps and lists
+// compared whole.
+func differences(from, to any) map[string]any {
+	found := map[string]any{}
+	differ(found, nil, reflect.ValueOf(from), reflect.ValueOf(to))
+	return found
+}
+
+func differ(found map[string]any, p path, from, to reflect.Value) {
+	for _, f := range decode.Fields(to.Type()) {
+		a, b, at := from.FieldByIndex(f.Index), to.FieldByIndex(f.Index), p.with(f.Name)
+		switch {
+		case b.Kind() == reflect.Struct && b.Type() != reflect.TypeFor[time.Time]():
+			differ(found, at, a, b)
+		case !same(a, b):
+			found[at.String()] = b.Interface()
+		}
+	}
+}
+
+// same compares values; a map or list without elements is none.
+func same(a, b reflect.Value) bool {
+	if a.Kind() == reflect.Map || a.Kind() == reflect.Slice {
+		if a.Len() == 0 && b.Len() == 0 {
+			return true
+		}
+	}
+	return reflect.DeepEqual(a.Interface(), b.Interface())
+}
+
+// hash tells versions of a job apart. It is made of what differs from a job
+// that says nothing, so that a release that knows more settings computes the
+// same as one that does not, as long as they are not used. What is in its
+// calendars is part of it.
+func (b *builder) hash(job JobConfig) string {
+	job.Timezone, job.Formerly = cmp.Or(job.Timezone, b.cfg.Scheduler.Timezone), ""
+	silent := JobConfig{JobPolicy: DefaultPolicy()}
+	silent.Timezone = "UTC"
+	made := differences(silent, job)
+	for _, name := range job.Exclude {
+		made["calendars."+name] = b.calendars[name]
+	}
+	return contentHash(made)
+}
+
+// contentHash is a short hash of whatever has a written form.
+func contentHash(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		text = fmt.Appendf(nil, "%#v", v) // params that JSON has no form for, such as .inf
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
+// NeedRestart lists the settings that differ and are not taken in by a reload.
+func NeedRestart(from, to *Config) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(differences(*from, *to))), func(key string) bool {
+		return key == "jobs" || key == "calendars" || key == "scheduler.timezone" || strings.HasPrefix(key, "defaults.")
+	})
 }

@@ -1,3 +1,19 @@
+// Package config is config.yaml: its keys and defaults, how it is read, and what is
+// wrong with it. Package replica and the commands work with what it returns.
+//
+// A configuration is layered by koanf: the file, then environment variables
+// that start with QUORATE__, then --set (see Source), then what the program says
+// itself. It is decoded strictly: a key this release does not know is an error, so no
+// setting is ever silently ignored. Read reports all mistakes at once as an *Error, each
+// in one line with its place:
+//
+//	config.yaml:12:8: lock.ttl: 25s is not below redis.restart_grace (20s), …
+//
+// Any string may hold ${env:NAME} and ${file:/path}. In redis.username,
+// redis.password, the URLs of nodes and the params of jobs these are resolved
+// when they are used, so a configuration can be checked where its secrets are
+// not; elsewhere when the configuration is read. A Config keeps the reference,
+// never what it stands for.
 package config
 
 import (
@@ -274,3 +290,53 @@ func DefaultPolicy() JobPolicy {
 		History: HistoryConfig{Keep: ledger.MaxKeep, MaxBytes: ledger.DefaultLogBytes},
 	}
 }
+
+// A choice is a string with a closed list of values, which decoding and the JSON schema use.
+// The policies of package scheduler are choices, too.
+type choice interface{ Values() []string }
+
+// LogLevel is the least level that is logged: debug, info, warn or error.
+type LogLevel string
+
+// Values implements choice.
+func (LogLevel) Values() []string { return []string{"info", "debug", "warn", "error"} }
+
+// LogFormat is the form of a log line: text or json.
+type LogFormat string
+
+// Values implements choice.
+func (LogFormat) Values() []string { return []string{"text", "json"} }
+
+// Gap says what happens to a tick at a time that the clock jumps over:
+// run_after or skip.
+type Gap string
+
+// Values implements choice.
+func (Gap) Values() []string { return []string{"run_after", "skip"} }
+
+// RepeatedDST says when a tick runs at a time that the clock shows twice:
+// first or both.
+type RepeatedDST string
+
+// Values implements choice.
+func (RepeatedDST) Values() []string { return []string{"first", "both"} }
+
+// AnonymousReaders says who may read over HTTP without being a user: loopback, all
+// or none.
+type AnonymousReaders string
+
+// Values implements choice.
+func (AnonymousReaders) Values() []string { return []string{"loopback", "all", "none"} }
+
+// UserRole is what a user may do: viewer, operator or admin.
+type UserRole string
+
+// Values implements choice.
+func (UserRole) Values() []string { return []string{"viewer", "operator", "admin"} }
+
+// ProxyRole is what a user may do whom only a proxy knows: none, viewer, operator or
+// admin.
+type ProxyRole string
+
+// Values implements choice.
+func (ProxyRole) Values() []string { return []string{"none", "viewer", "operator", "admin"} }

@@ -1,0 +1,383 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/store/quorum/membership"
+)
+
+// Sections of the stores.
+const (
+	SectionRedis     = "redis"
+	SectionPostgres  = "postgres"
+	SectionEtcd      = "etcd"
+	SectionZooKeeper = "zookeeper"
+)
+
+// Section is that of the store which keeps everything.
+func (c *Config) Section() string {
+	switch unset := Default(); {
+	case c.Postgres != unset.Postgres:
+		return SectionPostgres
+	case !reflect.DeepEqual(c.Etcd, unset.Etcd):
+		return SectionEtcd
+	case !reflect.DeepEqual(c.ZooKeeper, unset.ZooKeeper):
+		return SectionZooKeeper
+	}
+	return SectionRedis
+}
+
+// Lacking says what to do with a program that cannot use the store of a section.
+func Lacking(section string) string {
+	switch section {
+	case SectionEtcd:
+		return "this program has no etcd client: use quorate-etcd; or pass new(etcd.Store) of package stores/etcd as replica.Config.Store"
+	case SectionZooKeeper:
+		return "this program has no ZooKeeper client: use quorate-zookeeper; or pass new(zookeeper.Store) of package stores/zookeeper as replica.Config.Store"
+	}
+	return "this program cannot use PostgreSQL; pass new(postgres.Store) of package stores/postgres as replica.Config.Store, or write a redis section"
+}
+
+// Kept says where everything is kept, and what it means if that is one Redis.
+func Kept(c *Config) (where, means string) {
+	switch r := c.Redis; {
+	case c.Section() == SectionPostgres:
+		return "PostgreSQL", ""
+	case c.Section() == SectionEtcd:
+		return "etcd", ""
+	case c.Section() == SectionZooKeeper:
+		return "ZooKeeper", ""
+	case !r.isSingle() && len(r.Nodes) == 1:
+		return "1 node", ""
+	case !r.isSingle():
+		return fmt.Sprintf("%d nodes", len(r.Nodes)), ""
+	case r.Durable:
+		means = "redis.durable says that a server that takes its place has everything that it acknowledged; if not, a tick may run twice"
+	case r.Copies > 0:
+		means = fmt.Sprintf("no tick starts and no lease is extended while one of its %d replicas is down; after a failover no tick starts for %v", r.Copies, r.RestartGrace)
+	default:
+		means = fmt.Sprintf("after a failover no tick starts for %v; a tick may run twice if the old server still runs then, unless redis.copies counts the replicas", r.RestartGrace)
+	}
+	return "one Redis", "no tick starts while it is down; " + means
+}
+
+// waits are the durations of a store, and where they are written.
+type waits struct {
+	timeout, grace     time.Duration
+	timeoutAt, graceAt path
+	forgets            string // how it forgets, in words
+}
+
+func (w waits) timeoutKey() string { return strings.Join(w.timeoutAt, ".") }
+
+// store returns the durations of the store that is configured.
+func (c *Config) store() waits {
+	switch c.Section() {
+	case SectionEtcd:
+		return waits{c.Etcd.Timeout, c.Etcd.RestoreGrace, path{"etcd", "timeout"}, path{"etcd", "restore_grace"}, "a cluster that was restored from a backup could grant a tick"}
+	case SectionZooKeeper:
+		return waits{c.ZooKeeper.Timeout, c.ZooKeeper.RestoreGrace, path{"zookeeper", "timeout"}, path{"zookeeper", "restore_grace"}, "an ensemble that was restored from a backup could grant a tick"}
+	case SectionPostgres:
+		return waits{c.Postgres.Timeout, c.Postgres.FailoverGrace, path{"postgres", "timeout"}, path{"postgres", "failover_grace"}, "a standby that took over could grant a tick"}
+	}
+	return waits{c.Redis.NodeTimeout, c.Redis.RestartGrace, path{"redis", "node_timeout"}, path{"redis", "restart_grace"}, "a node that lost its memory could vote"}
+}
+
+// check makes sure that nothing is claimed anew while a lease that was forgotten lasts.
+func (w waits) check(ps *problems, ttl time.Duration) {
+	at := path{"lock", "ttl"}
+	positive := ps.positive(at, ttl)
+	positive = ps.positive(w.graceAt, w.grace) && positive
+	positive = ps.positive(w.timeoutAt, w.timeout) && positive
+	if !positive {
+		return
+	}
+	if key := strings.Join(w.graceAt, "."); ttl >= w.grace {
+		ps.at(at, "%v is not below %s (%v), so %s while a lease it forgot lasts; lower it, or raise %s", ttl, key, w.grace, w.forgets, key)
+	}
+	if w.timeout >= ttl/4 {
+		ps.at(w.timeoutAt, "%v is not below a quarter of lock.ttl (%v); lower it, or raise lock.ttl", w.timeout, ttl/4)
+	}
+}
+
+// checkStore makes sure that there is one store, and that it can be reached.
+func checkStore(c *Config, ps *problems) {
+	section, other := c.Section(), ""
+	switch {
+	case len(c.Redis.urls()) > 0:
+		other = "a redis"
+	case section != SectionEtcd && !reflect.DeepEqual(c.Etcd, Default().Etcd):
+		other = "an etcd"
+	case section != SectionZooKeeper && !reflect.DeepEqual(c.ZooKeeper, Default().ZooKeeper):
+		other = "a zookeeper"
+	}
+	if section != SectionRedis && other != "" {
+		ps.at(path{section}, "there is %s section, too; everything is kept in one store, so remove one of the two sections", other)
+	}
+	switch section {
+	case SectionEtcd:
+		c.Etcd.check(ps)
+	case SectionZooKeeper:
+		c.ZooKeeper.check(ps)
+	case SectionPostgres:
+		checkPostgres(c, ps)
+	default:
+		c.Redis.checkNodes(ps)
+		urls := c.Redis.urls()
+		c.Redis.TLS.check(ps, path{SectionRedis, "tls"}, len(urls) > 0 && !slices.ContainsFunc(urls, mayUseTLS), "no URL uses TLS; write rediss:// URLs, or remove the section")
+	}
+}
+
+func mayUseTLS(url string) bool {
+	return !strings.HasPrefix(url, "redis://") && !strings.HasPrefix(url, "valkey://")
+}
+
+// check reports files that do not go together, and a section that nothing uses.
+func (t TLSConfig) check(ps *problems, p path, unused bool, remedy string) {
+	if t == (TLSConfig{}) {
+		return
+	}
+	if (t.CertFile == "") != (t.KeyFile == "") {
+		ps.at(p, "cert_file and key_file go together; set both or neither")
+	}
+	if unused {
+		ps.at(p, "%s", remedy)
+	}
+}
+
+// checkPostgres makes sure that its URL is one.
+func checkPostgres(c *Config, ps *problems) {
+	at := path{"postgres", "url"}
+	text := c.Postgres.URL
+	if hasReference(text) {
+		var err error
+		if text, err = Expand(text); err != nil {
+			return // a secret of another machine: seen when it is used
+		}
+	}
+	if text == "" && ps.has(at) {
+		return
+	}
+	// The error of url.Parse quotes the URL, which may hold a password. A second @ is one of the
+	// password: the driver would take what is behind the first for the host.
+	u, err := url.Parse(text)
+	if err != nil || strings.Count(text, "@") > 1 || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
+		ps.at(at, "is no URL of a database; write one such as postgres://user@10.0.0.1:5432/app, with %%40 for @ and %%2F for / in its password")
+	}
+}
+
+// listed is where the nodes checked so far are.
+type listed struct{ addrs, names map[string]path }
+
+// checkNodes checks the list of nodes, or the one Redis.
+func (r RedisConfig) checkNodes(ps *problems) {
+	list := path{"redis", "nodes"}
+	if len(r.Nodes) == 0 && ps.has(list) {
+		return
+	}
+	if r.isSingle() {
+		r.checkSingle(ps)
+		return
+	}
+	if r.Copies != 0 {
+		ps.at(path{"redis", "copies"}, "counts the replicas of one Redis, which redis.url, redis.sentinel or redis.cluster name; independent masters need none, so remove it")
+	}
+	switch n := len(r.Nodes); {
+	case n == 0:
+		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379; or write redis.url, redis.sentinel or redis.cluster for one Redis, or a postgres, etcd or zookeeper section in place of redis")
+	case n%2 == 0:
+		ps.at(list, "%d nodes are listed, and an even number survives no more failures than one less; list 1, 3, 5 or 7", n)
+	case n > 7:
+		ps.at(list, "%d nodes are listed; list 1, 3, 5 or 7", n)
+	}
+	known := listed{addrs: map[string]path{}, names: map[string]path{}}
+	for i, entry := range r.Nodes {
+		known.checkEntry(ps, list.with(strconv.Itoa(i)), entry)
+	}
+}
+
+func (l listed) checkEntry(ps *problems, p path, entry NodeEntry) {
+	url := entry.URL
+	if url == "" {
+		if !ps.has(p) {
+			ps.at(p, "has no url; write one such as redis://10.0.0.1:6379")
+		}
+		return
+	}
+	if hasReference(url) {
+		expanded, err := Expand(url)
+		if err != nil {
+			return // a secret of another machine: seen when it is used
+		}
+		url = expanded
+	}
+	addr, problem := nodeAddr(membership.NodeConfig{Name: entry.Name, URL: url})
+	if problem != "" {
+		ps.at(p, "%s", problem)
+		return
+	}
+	name := strings.ToLower(entry.Name)
+	if name == "" {
+		name = addr
+	}
+	if first, ok := l.addrs[addr]; ok {
+		ps.at(p, "%s is listed twice, first at %s; each node must be a Redis of its own", addr, first)
+	} else if first, ok := l.names[name]; ok {
+		ps.at(p, "the name %s is listed twice, first at %s; give each node its own", name, first)
+	} else {
+		l.addrs[addr], l.names[name] = p, p
+	}
+}
+
+// nodeAddr returns the host:port of a node, or what is wrong with it in the
+// words of package membership, which is asked about each node alone so that the
+// answer can be given the node's place.
+func nodeAddr(n membership.NodeConfig) (addr, problem string) {
+	one := membership.Config{Nodes: []membership.NodeConfig{n}}.WithDefaults()
+	if err := one.Validate(); err != nil {
+		return "", strings.TrimPrefix(err.Error(), "node 1: ")
+	}
+	n.Name = ""
+	unnamed := membership.Config{Nodes: []membership.NodeConfig{n}}.WithDefaults()
+	return unnamed.Nodes[0].Name, ""
+}
+
+// A singleRedis is one Redis that keeps everything, and where it is written.
+type singleRedis struct {
+	at   path
+	node membership.NodeConfig
+}
+
+// isSingle reports whether one Redis keeps everything, and no list of nodes.
+func (r RedisConfig) isSingle() bool { return len(r.single()) > 0 }
+
+// single returns the one Redis, or what is written in its place. It is more than one where
+// the configuration is wrong.
+func (r RedisConfig) single() []singleRedis {
+	var all []singleRedis
+	add := func(key string, node membership.NodeConfig) {
+		node.Name = membership.SingleName
+		all = append(all, singleRedis{path{"redis", key}, node})
+	}
+	if r.URL != "" {
+		add("url", membership.NodeConfig{URL: r.URL})
+	}
+	if r.Sentinel.Master != "" || r.Sentinel.Addresses != nil {
+		add("sentinel", membership.NodeConfig{Master: r.Sentinel.Master, Seeds: slices.Clone(r.Sentinel.Addresses)})
+	}
+	if r.Cluster.Addresses != nil {
+		add("cluster", membership.NodeConfig{Seeds: slices.Clone(r.Cluster.Addresses)})
+	}
+	return all
+}
+
+// urls returns all URLs of the section.
+func (r RedisConfig) urls() []string {
+	var all []string
+	for _, n := range r.Nodes {
+		all = append(all, n.URL)
+	}
+	for _, one := range r.single() {
+		all = append(all, one.node.Seeds...)
+		if one.node.URL != "" {
+			all = append(all, one.node.URL)
+		}
+	}
+	return all
+}
+
+// checkSingle makes sure that there is one Redis, and that its addresses are some.
+func (r RedisConfig) checkSingle(ps *problems) {
+	all := r.single()
+	if len(r.Nodes) > 0 {
+		ps.at(all[0].at, "there are redis.nodes, too; everything is kept in one store, so remove one of the two")
+	}
+	for _, other := range all[1:] {
+		ps.at(other.at, "there is %s, too; everything is kept in one Redis, so remove one of the two", strings.Join(all[0].at, "."))
+	}
+	if r.Copies < 0 {
+		ps.at(path{"redis", "copies"}, "%d is negative; write how many replicas the Redis has, or 0", r.Copies)
+	}
+	for _, one := range all {
+		one.check(ps)
+	}
+}
+
+func (one singleRedis) check(ps *problems) {
+	n := one.node
+	if one.at[1] == "sentinel" && n.Master == "" {
+		ps.at(one.at, "has no master; write the name under which the Sentinels watch it, such as mymaster")
+		return
+	}
+	for _, text := range append(n.Seeds, n.URL) {
+		if _, err := Expand(text); err != nil {
+			return // a secret of another machine: seen when it is used
+		}
+	}
+	n.URL, _ = Expand(n.URL)
+	for i := range n.Seeds {
+		n.Seeds[i], _ = Expand(n.Seeds[i])
+	}
+	if _, problem := nodeAddr(n); problem != "" {
+		ps.at(one.at, "%s", problem)
+	}
+}
+
+// together makes sure that a user has a password.
+func (ps *problems) together(section, username, password string) {
+	if (username == "") != (password == "") {
+		ps.at(path{section}, "username and password go together; set both or neither")
+	}
+}
+
+func (e EtcdConfig) check(ps *problems) {
+	list := path{SectionEtcd, "endpoints"}
+	if len(e.Endpoints) == 0 && !ps.has(list) {
+		ps.at(list, "no members are listed; write the URLs of all members, such as https://10.0.0.1:2379")
+	}
+	secure := 0
+	for i, text := range e.Endpoints {
+		u, err := url.Parse(text)
+		switch at := list.with(strconv.Itoa(i)); {
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "":
+			ps.at(at, "is no URL of a member of etcd; write one such as https://10.0.0.1:2379; user and password have keys of their own")
+		case slices.Contains(e.Endpoints[:i], text):
+			ps.at(at, "%s is listed twice", text)
+		case u.Scheme == "https":
+			secure++
+		}
+	}
+	if secure > 0 && secure < len(e.Endpoints) {
+		ps.at(list, "some members have https:// and some http:// URLs; write one of the two for all")
+	}
+	ps.together(SectionEtcd, e.Username, e.Password)
+	e.TLS.check(ps, path{SectionEtcd, "tls"}, secure == 0, "no member uses TLS; write https:// URLs, or remove the section")
+}
+
+func (z ZooKeeperConfig) check(ps *problems) {
+	list := path{SectionZooKeeper, "servers"}
+	if len(z.Servers) == 0 && !ps.has(list) {
+		ps.at(list, "no servers are listed; write all, such as 10.0.0.1:2181")
+	}
+	for i, text := range z.Servers {
+		host, port, err := net.SplitHostPort(text)
+		switch at := list.with(strconv.Itoa(i)); {
+		case err != nil || host == "" || port == "" || strings.ContainsAny(text, "/@, "):
+			ps.at(at, "is no server of ZooKeeper; write its host and port, such as 10.0.0.1:2181; chroot, user and password have keys of their own")
+		case slices.Contains(z.Servers[:i], text):
+			ps.at(at, "%s is listed twice", text)
+		}
+	}
+	if at := z.Chroot; at != "" && (!strings.HasPrefix(at, "/") || strings.HasSuffix(at, "/") || strings.Contains(at, "//")) {
+		ps.at(path{SectionZooKeeper, "chroot"}, "is no path of a node; write one such as /apps/billing")
+	}
+	ps.together(SectionZooKeeper, z.Username, z.Password)
+	z.TLS.check(ps, path{SectionZooKeeper, "tls"}, false, "")
+}
