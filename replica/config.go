@@ -1,16 +1,65 @@
+// Package replica is one replica ready to run: what a service embeds, and what the
+// quorate command is made of. It connects nodes, locker, ledger and scheduler.
+//
+//	r, err := replica.New(replica.Config{
+//		Redis: replica.Redis{Nodes: []string{"redis://10.0.0.1:6379", …}},
+//		Jobs:  []replica.Job{{Name: "report", Schedule: "0 2 * * *", Func: report}},
+//	})
+//	…
+//	err = r.Run(ctx) // blocks; drains when ctx ends
+//
+// Jobs and settings may also stand in config.yaml, which names functions of a registry:
+//
+//	registry := jobs.NewRegistry()
+//	jobs.Register(registry, "report", report)
+//	cfg, err := replica.Read("config.yaml", registry)
+//	cfg.Metrics, cfg.Dashboard = new(metrics.Metrics), new(dashboard.Server)
+//	r, err := replica.New(cfg)
+//
+// Both end in one Config: the program's settings override the file, and its Jobs run beside
+// those of the file. A program links metrics, traces and the dashboard only if it passes
+// them.
+//
+// # Configuration
+//
+// A file is read strictly: a key this release does not know is an error, so no setting is
+// silently ignored. New and Read report all mistakes at once as a *ConfigError, each in
+// one line with its place:
+//
+//	config.yaml:12:8: lock.ttl: 25s is not below redis.restart_grace (20s), …
+//
+// Environment variables that start with QUORATE__ go before the file. Any string of it
+// may hold ${env:NAME} and ${file:/path}. In redis.username, redis.password, the URLs of
+// nodes and the params of jobs these are resolved when they are used, so a file can be
+// checked where its secrets are not.
+//
+// # Running
+//
+// Run joins the nodes, trying until a quorum of them answers, and says in words
+// what it waits for. A refusal of the nodes, which no waiting can mend, ends it.
+// /healthz, /readyz and /metrics, on http.probes_listen or else on http.listen, serve
+// from the very start. When the context ends the replica drains as package scheduler
+// describes.
 package replica
 
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
+	"maps"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Config is what a program runs a replica with. Only Redis or Store is required: the zero
@@ -226,4 +275,160 @@ func (l Lock) over(p *program) {
 	put(p, &p.Lock.ExtendEvery, l.ExtendEvery, "lock", "extend_every")
 	put(p, &p.Lock.SafetyMargin, l.SafetyMargin, "lock", "safety_margin")
 	put(p, &p.Lock.MaxHold, l.MaxHold, "lock", "max_hold")
+}
+
+// A program links the next four, Store to Dashboard, only if it passes them in its Config.
+
+// A Store keeps everything, in place of Redis nodes: new(postgres.Store) of package
+// stores/postgres.
+type Store interface {
+	// Section is that of the store in a configuration file: postgres, etcd or zookeeper.
+	Section() string
+	// Address is that of the store, if the program sets it itself: the url of its section, or
+	// its endpoints or servers, with commas between them.
+	Address() string
+	// Open opens the store without contacting it. The caller closes it.
+	Open(ctx context.Context, cluster config.Cluster) (kv.Server, error)
+}
+
+// Metrics counts what the replica does: new(metrics.Metrics) of package
+// scheduler/metrics, which is a prometheus.Collector, too.
+type Metrics interface {
+	Begin(r view.Host, maxJobs int, nodes func() *membership.Set)
+	Observe(e scheduler.Event)
+	NodesObserver() membership.Observer
+	UsersFailed(failed bool)
+	Handler() http.Handler // GET /metrics
+}
+
+// Traces makes spans of what the replica runs: traces.New of package scheduler/traces.
+type Traces interface {
+	Begin(replica string)
+	Observe(e scheduler.Event)
+	Middleware(next jobs.Handler) jobs.Handler
+}
+
+// Dashboard serves the API and the pages on http.listen: new(dashboard.Server) of
+// package replica/dashboard.
+type Dashboard interface {
+	Begin(r view.Host, cfg *config.Config, listener net.Listener) error
+	Observe(e scheduler.Event)
+	Start(ctx context.Context) error
+	Stop() error
+}
+
+// A Job is a function of the program and when it runs. Name, Schedule and Func are
+// required; the zero value of every other field means the default, which the defaults
+// section of a file may change. A job that takes params, excludes days or ends one day
+// belongs into config.yaml.
+type Job struct {
+	// Name is unique among the jobs of the program and of the file.
+	Name string
+	// Schedule is 5 to 7 cron fields, @daily and the like, @every 30s, or
+	// @at 2027-01-01T00:00:00Z.
+	Schedule string
+	// Func does the work. It is called on one replica for each tick.
+	Func func(ctx context.Context, run jobs.Run) error
+
+	// Timeout is how long one run may take. Default scheduler.DefaultTimeout, 1 h.
+	Timeout time.Duration
+	// Timezone is that of the schedule. Default Config.Timezone.
+	Timezone string
+	// Description is for people.
+	Description string
+	// Overlap is the policy for a tick that comes during an earlier run. Default
+	// scheduler.OverlapSkip.
+	Overlap scheduler.Overlap
+	// OnCrash is the policy for a run whose replica died. Default scheduler.CrashSkip: a
+	// tick runs at most once.
+	OnCrash scheduler.OnCrash
+	// CatchUp says which ticks that no replica could run are run later. Default: none.
+	CatchUp scheduler.CatchUp
+	// Retry says when the function is called again after it failed. Default: never.
+	Retry scheduler.Retry
+	// Jitter delays each tick by less than this, as much on every replica.
+	Jitter time.Duration
+	// Labels are those that a replica must have to run the job.
+	Labels map[string]string
+	// Priority: where a limit makes jobs wait, the larger goes first.
+	Priority int
+	// History bounds the stored ticks, runs and logs.
+	History ledger.History
+	// Tags are names by which many jobs are paused at once.
+	Tags []string
+	// OnSuccess and OnFailure name jobs that are triggered when a run has succeeded, or
+	// has failed or timed out.
+	OnSuccess, OnFailure []string
+	// Formerly is the first name of a job that was renamed: its ledger, tokens and claims
+	// go on.
+	Formerly string
+}
+
+// addJobs adds the jobs of the program to those of the file.
+func (p *program) addJobs(list []Job) error {
+	read := p.Jobs
+	p.Jobs = maps.Clone(read)
+	if p.Jobs == nil {
+		p.Jobs = map[string]config.JobConfig{}
+	}
+	var errs []error
+	for _, job := range list {
+		_, inFile := read[job.Name]
+		_, twice := p.Jobs[job.Name]
+		switch {
+		case inFile:
+			errs = append(errs, p.Wrong("the program has a job of this name, too; rename one", "jobs", job.Name))
+			continue
+		case twice:
+			errs = append(errs, p.Wrong("the program has two jobs of this name; rename one", "jobs", job.Name))
+			continue
+		}
+		p.Jobs[job.Name] = job.over(p.Defaults)
+		p.Program("jobs", job.Name)
+	}
+	return errors.Join(errs...)
+}
+
+// over returns the job as a file would have it, whose defaults hold for it, too.
+func (j Job) over(policy config.JobPolicy) config.JobConfig {
+	set(&policy.Timeout, j.Timeout)
+	set(&policy.Timezone, j.Timezone)
+	set(&policy.Overlap, j.Overlap)
+	set(&policy.OnCrash, j.OnCrash)
+	set(&policy.CatchUp.Mode, j.CatchUp.Mode)
+	set(&policy.CatchUp.Window, j.CatchUp.Window)
+	set(&policy.CatchUp.Max, j.CatchUp.Max)
+	set(&policy.Retry.Attempts, j.Retry.Attempts)
+	set(&policy.Retry.Backoff, j.Retry.Backoff)
+	if set(&policy.Retry.MaxBackoff, j.Retry.MaxBackoff); j.Retry.MaxBackoff == 0 {
+		policy.Retry.MaxBackoff = max(policy.Retry.MaxBackoff, policy.Retry.Backoff)
+	}
+	set(&policy.Retry.AttemptTimeout, j.Retry.AttemptTimeout)
+	set(&policy.Jitter, j.Jitter)
+	set(&policy.Priority, j.Priority)
+	set(&policy.History.Keep, j.History.Keep)
+	set(&policy.History.MaxAge, j.History.MaxAge)
+	set(&policy.History.MaxBytes, j.History.MaxBytes)
+	policy.History.MaxBytes = max(policy.History.MaxBytes, 0) // negative: no logs
+	if j.Labels != nil {
+		policy.Labels = j.Labels
+	}
+	if j.Tags != nil {
+		policy.Tags = j.Tags
+	}
+	made := config.JobConfig{
+		Handler: j.Func, Description: j.Description, OnSuccess: j.OnSuccess, OnFailure: j.OnFailure, Formerly: j.Formerly,
+		JobPolicy: policy,
+	}
+	if j.Schedule != "" {
+		made.Schedule = config.Specs{j.Schedule}
+	}
+	return made
+}
+
+// set sets a field to a value that is not zero.
+func set[T comparable](field *T, value T) {
+	if value != *new(T) {
+		*field = value
+	}
 }

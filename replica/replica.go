@@ -1,14 +1,21 @@
 package replica
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -190,3 +197,164 @@ func (r *Replica) Abort() {
 	r.draining.Store(true)
 	r.scheduler.Abort()
 }
+
+// Run joins the nodes and runs jobs until ctx ends, then drains; see
+// scheduler.Scheduler.Run. It returns nil after a complete drain, an error
+// matching locking.ErrRefused if the nodes refuse this replica, an
+// *OtherServiceError if the store belongs to another service, and a
+// *scheduler.StuckError if jobs did not end. While no quorum of nodes answers,
+// it waits. It may be called once, and leaves nothing behind but the functions that a
+// *scheduler.StuckError names.
+func (r *Replica) Run(ctx context.Context) error {
+	if !r.started.CompareAndSwap(false, true) {
+		return ErrRunTwice
+	}
+	probes, err := startProbes(ctx, r.probeAddr, r.log, r.notReady, r.metrics)
+	if err != nil {
+		return errors.Join(err, r.close())
+	}
+	if probes.listener != nil {
+		r.mu.Lock()
+		r.serving = probes.listener.Addr()
+		r.mu.Unlock()
+	}
+	if err = r.serveDashboard(ctx); err == nil {
+		err = r.serve(ctx)
+	}
+	r.draining.Store(true)
+	if err = errors.Join(err, r.stopDashboard(), r.close(), probes.stop()); err == nil {
+		r.log.Info("stopped")
+	}
+	return err
+}
+
+// serve joins the nodes and runs the scheduler. It looks after the nodes until the drain
+// is over.
+func (r *Replica) serve(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { r.draining.Store(true) })()
+	if err := r.backend.join(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if err := r.belong(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	var watcher sync.WaitGroup
+	watcher.Go(func() { r.backend.watch(watching) })
+	err := r.schedule(ctx, watching, &watcher)
+	stopWatching()
+	watcher.Wait()
+	return err
+}
+
+// warnNoJobs says so if there are no jobs, and none can come from a Source.
+func (r *Replica) warnNoJobs(list []scheduler.Job) {
+	if len(list) == 0 && !r.sourced {
+		r.log.Warn("the configuration has no jobs: nothing runs")
+	}
+}
+
+// schedule runs the scheduler, the webhooks and the reloader.
+func (r *Replica) schedule(ctx, watching context.Context, watcher *sync.WaitGroup) error {
+	stopTelling := r.webhooks.start(ctx)
+	if r.reloader != nil {
+		watcher.Go(func() { r.reloader.run(watching) })
+	}
+	err := r.scheduler.Run(ctx)
+	stopTelling()
+	return err
+}
+
+func (r *Replica) close() error { return r.backend.close() }
+
+// notReady says why the replica takes no ticks now; nothing if it does. It asks no node.
+func (r *Replica) notReady() []string {
+	var reasons []string
+	if r.draining.Load() {
+		reasons = append(reasons, "draining: no new ticks are taken")
+	}
+	if why := r.backend.notReady(); why != "" {
+		reasons = append(reasons, why)
+	}
+	return reasons
+}
+
+// state is notReady for the roster, which learns of a drain by itself.
+func (r *Replica) state() string {
+	if r.backend.notReady() != "" {
+		return scheduler.StateWaiting
+	}
+	return scheduler.StateReady
+}
+
+// An OtherServiceError is why Run refuses a replica: the namespace of its store belongs to
+// another service.
+type OtherServiceError = view.OtherServiceError
+
+// belong checks, before the replica publishes or claims anything, that the store is its
+// service's. It tries until the store answers, or ctx ends, which is no error.
+func (r *Replica) belong(ctx context.Context) error {
+	cfg := r.settingsShown.Load()
+	const warning = "no job runs until the store says which service it belongs to; trying again until then"
+	other := func(err error) bool { return errors.Is(err, view.ErrOtherService) }
+	return joining(ctx, r.log, warning, other, func(ctx context.Context) error {
+		return view.Belong(ctx, r.backend, cfg.Namespace, cfg.Service)
+	})
+}
+
+// identify returns the id that is set, else the host's name and random
+// digits: two processes of one host must never share an id.
+func identify(id string) string {
+	if id != "" {
+		return id
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "replica"
+	}
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return host + "-" + hex.EncodeToString(random[:])
+}
+
+// programName tells the program of this process from those of other services: the path of its main
+// package, or the name of its file if the path is the same for all, as after `go run main.go`.
+func programName() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
+		return info.Path
+	}
+	file, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(file)
+}
+
+// loggerFor returns the logger of a replica: own, if the program has one.
+func loggerFor(cfg *config.Config, own *slog.Logger) *slog.Logger {
+	if own == nil {
+		return config.NewLogger(cfg.Log, os.Stderr)
+	}
+	if _, ours := own.Handler().(config.LogHandler); ours {
+		return own
+	}
+	return slog.New(grouping{own.Handler()})
+}
+
+// grouping is the handler of a program's own logger. The program may have given it an attribute
+// "replica": that of this replica is in the group "quorate".
+type grouping struct{ slog.Handler }
+
+// WithAttrs implements slog.Handler. What comes after the replica's attribute is not changed.
+func (g grouping) WithAttrs(attrs []slog.Attr) slog.Handler {
+	i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "replica" })
+	if i < 0 {
+		return grouping{g.Handler.WithAttrs(attrs)}
+	}
+	attrs = slices.Clone(attrs)
+	attrs[i] = slog.Attr{Key: "quorate", Value: slog.GroupValue(attrs[i])}
+	return g.Handler.WithAttrs(attrs)
+}
+
+// WithGroup implements slog.Handler.
+func (g grouping) WithGroup(name string) slog.Handler { return grouping{g.Handler.WithGroup(name)} }

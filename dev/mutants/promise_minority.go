@@ -19,7 +19,7 @@ var minority = promise{
 			{wire + "client.go", "own, rest, err = cut(rest)", "own, _, err = cut(rest)"},
 		}},
 		{"health: Kubernetes restarts replicas in an outage", in(replica, "TestProbes"), []edit{
-			{replica + "probes.go", `respond(w, http.StatusOK, "ok") })`, `respond(w, 200+min(300, 300*len(reasons())), "ok") })`},
+			{replica + "serving.go", `respond(w, http.StatusOK, "ok") })`, `respond(w, 200+min(300, 300*len(reasons())), "ok") })`},
 		}},
 	},
 }

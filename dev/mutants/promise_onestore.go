@@ -19,7 +19,7 @@ var oneStore = promise{
 			{"internal/store/single/records/records.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: only claims note another life", in("replica", "TestFailoverBetweenRareTicks"), []edit{
-			{"replica/single.go", "; now.Unnoted {", "; false {"},
+			{"replica/store.go", "; now.Unnoted {", "; false {"},
 		}},
 		{"store: CLAIM does not compare what was forgotten", in(claims, "TestLateClaim"), []edit{
 			{claims + "claim.go", "if v.claims.Fence == 0 {", "if false {"},

@@ -22,7 +22,7 @@ var policies = promise{
 			{engine + "internal/attempt/tries.go", "x.Job.Timeout > 0", "x.Job.Timeout < 0"},
 		}},
 		{"timeout: a job of a Source has no defaults", in(replica, "TestDefaultsHoldForJobsInGo"), []edit{
-			{replica + "webhooks.go", "whole[i] = settings.Complete(job)", "whole[i] = job\n\t\t\t_ = settings"},
+			{replica + "serving.go", "whole[i] = settings.Complete(job)", "whole[i] = job\n\t\t\t_ = settings"},
 		}},
 		{"overlap: two runs on one replica", in(engine, "TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"), []edit{
 			{engine + "internal/attempt/own_runs.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
