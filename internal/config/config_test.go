@@ -88,11 +88,11 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := JobPolicy{
-		Timezone: "America/New_York", DST: DSTConfig{Gap: "skip", Overlap: "first"},
+		Timezone: "America/New_York", DST: schedule.DSTPolicy{Gap: "skip", Overlap: "first"},
 		Timeout: 5 * time.Minute, Overlap: "skip", OnCrash: "skip",
-		Retry:   RetryConfig{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
+		Retry:   scheduler.Retry{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
 		History: HistoryConfig{Keep: 1000, MaxBytes: 262144},
-		CatchUp: CatchUpConfig{Mode: "last", Window: 6 * time.Hour, Max: 100},
+		CatchUp: scheduler.CatchUp{Mode: "last", Window: 6 * time.Hour, Max: 100},
 	}
 	if got := cfg.Jobs["ping"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)
@@ -105,7 +105,7 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	want.Labels = map[string]string{"zone": "a"}
 	want.LateAfter, want.History = 10*time.Minute, HistoryConfig{Keep: 100, MaxAge: 720 * time.Hour, MaxBytes: 65536}
 	want.Tags, want.Paused = []string{"finance", "reports"}, true
-	want.Retry = RetryConfig{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
+	want.Retry = scheduler.Retry{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
 	if got := cfg.Jobs["nightly.report"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says a part: got %+v, want %+v", got, want)
 	}

@@ -89,7 +89,7 @@ func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
 	built := scheduler.Job{
 		Name: name, Key: job.Formerly, Hash: b.hash(job),
 		Schedule: b.schedule(path{"jobs", name}, job), Jitter: job.Jitter, Timeout: job.Timeout,
-		Overlap: job.Overlap, OnCrash: job.OnCrash, CatchUp: scheduler.CatchUp(job.CatchUp), Retry: scheduler.Retry(job.Retry),
+		Overlap: job.Overlap, OnCrash: job.OnCrash, CatchUp: job.CatchUp, Retry: job.Retry,
 		Labels: job.Labels, Tags: job.Tags, Paused: job.Paused, LateAfter: job.LateAfter, History: job.History.build(),
 		Limits: scheduler.Limits{Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning, Priority: job.Priority},
 		Chain:  scheduler.Chain{OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure)},
@@ -308,7 +308,10 @@ func (policy JobPolicy) check(ps *problems, p path, around JobPolicy) {
 		ps.labels(p.with("labels"), policy.Labels)
 	}
 	if policy.CatchUp != around.CatchUp {
-		policy.CatchUp.check(ps, p.with("catch_up"))
+		ps.positive(p.with("catch_up", "window"), policy.CatchUp.Window)
+		if n := policy.CatchUp.Max; n < 1 {
+			ps.at(p.with("catch_up", "max"), "%d ticks are none; write a number from 1, or `mode: none`", n)
+		}
 	}
 	if !slices.Equal(policy.Tags, around.Tags) {
 		ps.tags(p.with("tags"), policy.Tags)
@@ -321,14 +324,6 @@ func (ps *problems) tags(p path, tags []string) {
 		if !acts.ValidTag(tag) {
 			ps.at(p.with(strconv.Itoa(i)), "%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", tag)
 		}
-	}
-}
-
-// check checks the bounds of catching up.
-func (c CatchUpConfig) check(ps *problems, p path) {
-	ps.positive(p.with("window"), c.Window)
-	if c.Max < 1 {
-		ps.at(p.with("max"), "%d ticks are none; write a number from 1, or `mode: none`", c.Max)
 	}
 }
 

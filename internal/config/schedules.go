@@ -51,7 +51,7 @@ func (b *builder) schedule(p path, job JobConfig) schedule.Schedule {
 	opts := schedule.Options{
 		Location: own,
 		Name:     cmp.Or(job.Formerly, p[len(p)-1]), // a new name must not move the ticks of H
-		DST:      schedule.DSTPolicy{Gap: schedule.DSTGap(job.DST.Gap), Overlap: schedule.DSTOverlap(job.DST.Overlap)},
+		DST:      job.DST,
 	}
 	specs := b.specs(p.with("schedule"), job.Schedule, opts, job.Timezone)
 	if specs == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // Config is the shape of config.yaml. It is the one source of the keys, their
@@ -194,45 +195,24 @@ type SchedulerConfig struct {
 
 // JobPolicy holds the settings that jobs have in common.
 type JobPolicy struct {
-	Timezone  string            `json:"timezone,omitempty" jsonschema:"Time zone of the schedule; default: scheduler.timezone."`
-	DST       DSTConfig         `json:"dst,omitzero" jsonschema:"Ticks at changes of the clocks."`
-	Exclude   []string          `json:"exclude,omitempty" jsonschema:"Names of calendars whose days and times have no tick."`
-	StartsAt  time.Time         `json:"starts_at,omitzero" jsonschema:"No tick comes before this time."`
-	EndsAt    time.Time         `json:"ends_at,omitzero" jsonschema:"No tick comes at this time or after it."`
-	Jitter    time.Duration     `json:"jitter,omitempty" jsonschema:"Each tick starts up to this much later. All replicas compute the same delay. Shorter than the time between two ticks."`
-	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"Limit of one run."`
-	Overlap   scheduler.Overlap `json:"overlap,omitempty" jsonschema:"For a tick that comes during an earlier run. skip: it waits within its window, then it is skipped. queue: it waits for the end of the run, or until the next tick comes. cancel_previous: it ends the run. allow: it runs at the same time, and a guard refuses the older run once the newer one has written."`
-	CatchUp   CatchUpConfig     `json:"catch_up,omitzero" jsonschema:"Which ticks run later if no replica, or no quorum, could run them in time."`
-	OnCrash   scheduler.OnCrash `json:"on_crash,omitempty" jsonschema:"For a tick whose replica died. skip: it runs at most once. rerun: it runs again elsewhere, with a larger token."`
-	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"Further calls of a function that failed, in the same run."`
-	Labels    map[string]string `json:"labels,omitempty" jsonschema:"Only replicas with all of these replica.labels run the job."`
-	Group     string            `json:"group,omitempty" jsonschema:"A name under groups, whose max_running holds in the whole cluster."`
-	Priority  int               `json:"priority,omitempty" jsonschema:"If a limit makes jobs wait, the larger number goes first. It may be negative."`
-	LateAfter time.Duration     `json:"late_after,omitempty" jsonschema:"The log and webhooks report runs that start later than this. 0s: none."`
-	History   HistoryConfig     `json:"history,omitzero" jsonschema:"How much of the past is kept. Claims do not depend on it."`
-	Tags      []string          `json:"tags,omitempty" jsonschema:"Names by which you can pause many jobs at once."`
-	Paused    bool              `json:"paused,omitempty" jsonschema:"true: all ticks are skipped. A trigger still runs the job."`
-}
-
-// DSTConfig says what a schedule does when clocks change.
-type DSTConfig struct {
-	Gap     Gap         `json:"gap,omitempty" jsonschema:"For a time that the clock jumps over. run_after: the tick comes right after the gap; skip: there is none that day."`
-	Overlap RepeatedDST `json:"overlap,omitempty" jsonschema:"For a time that the clock shows twice. first: the tick comes the first time; both: it comes both times."`
-}
-
-// CatchUpConfig says which ticks that nobody could run are run later.
-type CatchUpConfig struct {
-	Mode   scheduler.CatchUpMode `json:"mode,omitempty" jsonschema:"last: only the last of these ticks. all: all of them, oldest first."`
-	Window time.Duration         `json:"window,omitempty" jsonschema:"How long after its time a tick may still be caught up."`
-	Max    int                   `json:"max,omitempty" jsonschema:"How many ticks are caught up after one outage: the newest."`
-}
-
-// RetryConfig says when a function that failed is called again.
-type RetryConfig struct {
-	Attempts       int           `json:"attempts,omitempty" jsonschema:"Calls of the function, the first included. 1: no retry."`
-	Backoff        time.Duration `json:"backoff,omitempty" jsonschema:"Pause after the first call. It doubles after each further call; up to half of it is taken off at random."`
-	MaxBackoff     time.Duration `json:"max_backoff,omitempty" jsonschema:"Longest pause."`
-	AttemptTimeout time.Duration `json:"attempt_timeout,omitempty" jsonschema:"Limit of one call; timeout limits all calls and pauses together. 0s: no limit of its own."`
+	Timezone  string             `json:"timezone,omitempty" jsonschema:"Time zone of the schedule; default: scheduler.timezone."`
+	DST       schedule.DSTPolicy `json:"dst,omitzero" jsonschema:"Ticks at changes of the clocks."`
+	Exclude   []string           `json:"exclude,omitempty" jsonschema:"Names of calendars whose days and times have no tick."`
+	StartsAt  time.Time          `json:"starts_at,omitzero" jsonschema:"No tick comes before this time."`
+	EndsAt    time.Time          `json:"ends_at,omitzero" jsonschema:"No tick comes at this time or after it."`
+	Jitter    time.Duration      `json:"jitter,omitempty" jsonschema:"Each tick starts up to this much later. All replicas compute the same delay. Shorter than the time between two ticks."`
+	Timeout   time.Duration      `json:"timeout,omitempty" jsonschema:"Limit of one run."`
+	Overlap   scheduler.Overlap  `json:"overlap,omitempty" jsonschema:"For a tick that comes during an earlier run. skip: it waits within its window, then it is skipped. queue: it waits for the end of the run, or until the next tick comes. cancel_previous: it ends the run. allow: it runs at the same time, and a guard refuses the older run once the newer one has written."`
+	CatchUp   scheduler.CatchUp  `json:"catch_up,omitzero" jsonschema:"Which ticks run later if no replica, or no quorum, could run them in time."`
+	OnCrash   scheduler.OnCrash  `json:"on_crash,omitempty" jsonschema:"For a tick whose replica died. skip: it runs at most once. rerun: it runs again elsewhere, with a larger token."`
+	Retry     scheduler.Retry    `json:"retry,omitzero" jsonschema:"Further calls of a function that failed, in the same run."`
+	Labels    map[string]string  `json:"labels,omitempty" jsonschema:"Only replicas with all of these replica.labels run the job."`
+	Group     string             `json:"group,omitempty" jsonschema:"A name under groups, whose max_running holds in the whole cluster."`
+	Priority  int                `json:"priority,omitempty" jsonschema:"If a limit makes jobs wait, the larger number goes first. It may be negative."`
+	LateAfter time.Duration      `json:"late_after,omitempty" jsonschema:"The log and webhooks report runs that start later than this. 0s: none."`
+	History   HistoryConfig      `json:"history,omitzero" jsonschema:"How much of the past is kept. Claims do not depend on it."`
+	Tags      []string           `json:"tags,omitempty" jsonschema:"Names by which you can pause many jobs at once."`
+	Paused    bool               `json:"paused,omitempty" jsonschema:"true: all ticks are skipped. A trigger still runs the job."`
 }
 
 // HistoryConfig bounds what is kept of a job's ticks, runs and logs.
@@ -281,12 +261,12 @@ func Default() *Config {
 // DefaultPolicy returns the policy of a job that says nothing.
 func DefaultPolicy() JobPolicy {
 	return JobPolicy{
-		DST:     DSTConfig{Gap: "run_after", Overlap: "first"},
+		DST:     schedule.DSTPolicy{Gap: "run_after", Overlap: "first"},
 		Timeout: scheduler.DefaultTimeout,
 		Overlap: "skip",
-		CatchUp: CatchUpConfig{Mode: "none", Window: scheduler.DefaultCatchUpWindow, Max: scheduler.DefaultCatchUpMax},
+		CatchUp: scheduler.CatchUp{Mode: "none", Window: scheduler.DefaultCatchUpWindow, Max: scheduler.DefaultCatchUpMax},
 		OnCrash: "skip",
-		Retry:   RetryConfig{Attempts: 1, Backoff: scheduler.DefaultBackoff, MaxBackoff: scheduler.DefaultMaxBackoff},
+		Retry:   scheduler.Retry{Attempts: 1, Backoff: scheduler.DefaultBackoff, MaxBackoff: scheduler.DefaultMaxBackoff},
 		History: HistoryConfig{Keep: ledger.MaxKeep, MaxBytes: ledger.DefaultLogBytes},
 	}
 }
@@ -306,20 +286,6 @@ type LogFormat string
 
 // Values implements choice.
 func (LogFormat) Values() []string { return []string{"text", "json"} }
-
-// Gap says what happens to a tick at a time that the clock jumps over:
-// run_after or skip.
-type Gap string
-
-// Values implements choice.
-func (Gap) Values() []string { return []string{"run_after", "skip"} }
-
-// RepeatedDST says when a tick runs at a time that the clock shows twice:
-// first or both.
-type RepeatedDST string
-
-// Values implements choice.
-func (RepeatedDST) Values() []string { return []string{"first", "both"} }
 
 // AnonymousReaders says who may read over HTTP without being a user: loopback, all
 // or none.

@@ -15,6 +15,9 @@ const (
 	DSTGapSkip DSTGap = "skip"
 )
 
+// Values returns the policies, the default first.
+func (DSTGap) Values() []string { return []string{string(DSTGapRunAfter), string(DSTGapSkip)} }
+
 // DSTOverlap is the policy for ticks whose wall-clock time comes twice when the clocks go
 // back.
 type DSTOverlap string
@@ -27,6 +30,9 @@ const (
 	DSTOverlapBoth DSTOverlap = "both"
 )
 
+// Values returns the policies, the default first.
+func (DSTOverlap) Values() []string { return []string{string(DSTOverlapFirst), string(DSTOverlapBoth)} }
+
 // A DSTPolicy says what happens to the ticks of a cron spec when the zone's wall clock
 // jumps. It applies to specs that name hours ("30 2 * * *", but also "0 */2 * * *"): they
 // tick as often on the day of a change as on any other.
@@ -34,9 +40,13 @@ const (
 // It does not apply to specs with all 24 hours ("*/10 * * * *"): they tick whenever the
 // wall clock shows a matching time, so they never pause for the repeated hour. Specs that
 // match the same wall-clock times behave the same, however they are written.
+//
+// It is the section dst of a job in a configuration file, too.
 type DSTPolicy struct {
-	Gap     DSTGap     // default DSTGapRunAfter
-	Overlap DSTOverlap // default DSTOverlapFirst
+	// Gap is by default DSTGapRunAfter.
+	Gap DSTGap `json:"gap,omitempty" jsonschema:"For a time that the clock jumps over. run_after: the tick comes right after the gap; skip: there is none that day."`
+	// Overlap is by default DSTOverlapFirst.
+	Overlap DSTOverlap `json:"overlap,omitempty" jsonschema:"For a time that the clock shows twice. first: the tick comes the first time; both: it comes both times."`
 }
 
 // WithDefaults returns a copy with defaults for the empty fields.

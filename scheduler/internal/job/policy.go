@@ -97,15 +97,16 @@ func (CatchUpMode) Values() []string {
 	return []string{string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)}
 }
 
-// CatchUp is the policy for ticks that came without a live replica or without a quorum.
+// CatchUp is the policy for ticks that came without a live replica or without a quorum. It is the
+// section catch_up of a configuration file, too.
 type CatchUp struct {
-	Mode CatchUpMode
+	Mode CatchUpMode `json:"mode,omitempty" jsonschema:"last: only the last of these ticks. all: all of them, oldest first."`
 	// Window is how long after its nominal time a tick may still be caught up.
 	// Default DefaultCatchUpWindow.
-	Window time.Duration
+	Window time.Duration `json:"window,omitempty" jsonschema:"How long after its time a tick may still be caught up."`
 	// Max bounds how many ticks are caught up after one outage: the newest. Default
 	// DefaultCatchUpMax.
-	Max int
+	Max int `json:"max,omitempty" jsonschema:"How many ticks are caught up after one outage: the newest."`
 }
 
 // Defaults of a CatchUp.

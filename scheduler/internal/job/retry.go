@@ -13,18 +13,19 @@ import (
 // A Retry says how often, and after which pauses, a failed function is called again under
 // the same claim, with the same token. The lease is extended during the pauses. Retries end
 // early after: an error marked by jobs.Permanent, jobs.Skip, a write that a guard refused
-// as stale, the end of the run's context, and a drain, which lets the current call finish.
+// as stale, the end of the run's context, and a drain, which lets the current call finish. It is
+// the section retry of a configuration file, too.
 type Retry struct {
 	// Attempts counts the calls of the function, the first included. Default 1.
-	Attempts int
+	Attempts int `json:"attempts,omitempty" jsonschema:"Calls of the function, the first included. 1: no retry."`
 	// Backoff is the pause after the first call. It doubles after each call up to
 	// MaxBackoff. Up to half of it is subtracted at random, so retries spread. Default 1 s.
-	Backoff time.Duration
+	Backoff time.Duration `json:"backoff,omitempty" jsonschema:"Pause after the first call. It doubles after each further call; up to half of it is taken off at random."`
 	// MaxBackoff bounds the pause. Default 1 min, or Backoff if that is longer.
-	MaxBackoff time.Duration
+	MaxBackoff time.Duration `json:"max_backoff,omitempty" jsonschema:"Longest pause."`
 	// AttemptTimeout ends the context of one call with a cause that matches
 	// jobs.ErrTimeout. Job.Timeout limits all calls and pauses together. 0: none.
-	AttemptTimeout time.Duration
+	AttemptTimeout time.Duration `json:"attempt_timeout,omitempty" jsonschema:"Limit of one call; timeout limits all calls and pauses together. 0s: no limit of its own."`
 }
 
 // Defaults of a Retry.
