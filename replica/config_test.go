@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,36 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 	b := made.Jobs["b"]
 	if b.Timeout != 5*time.Minute || b.Retry.MaxBackoff != time.Hour || b.History != (config.HistoryConfig{Keep: 7}) || len(cfg.File.Config.Jobs) != 1 {
 		t.Errorf("got %+v", b)
+	}
+}
+
+// Each setting that a program can make reaches its key, and no other.
+func TestSettingsOfTheProgram(t *testing.T) {
+	t.Parallel()
+	cfg := Config{
+		Namespace: "n", Service: "s", ID: "i", Labels: map[string]string{"zone": "a"}, Timezone: "Europe/Paris", DrainTimeout: time.Minute, MaxRunning: 7, ProbesListen: ":1",
+		Redis: Redis{
+			Nodes: []string{"redis://h"}, URL: "redis://u", Cluster: []string{"redis://c"}, Copies: 2, Username: "ann", Password: "p",
+			NodeTimeout: 2 * time.Second, RestartGrace: 3 * time.Second, Durable: true,
+		},
+		Lock: Lock{TTL: time.Minute, ExtendEvery: time.Second, SafetyMargin: 2 * time.Second, MaxHold: 3 * time.Second},
+	}
+	cfg.Redis.Sentinel.Master, cfg.Redis.Sentinel.Addresses = "m", []string{"redis://s"}
+	made, err := cfg.over(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"http.probes_listen", "lock.extend_every", "lock.max_hold", "lock.safety_margin", "lock.ttl", "namespace",
+		"redis.cluster.addresses", "redis.copies", "redis.durable", "redis.node_timeout", "redis.nodes", "redis.password", "redis.restart_grace",
+		"redis.sentinel.addresses", "redis.sentinel.master", "redis.url", "redis.username",
+		"replica.id", "replica.labels", "scheduler.drain_timeout", "scheduler.max_running", "service",
+	}
+	if got := config.NeedRestart(config.Default(), made); !slices.Equal(got, want) { // scheduler.timezone needs none
+		t.Errorf("set are %q", got)
+	}
+	if made.Scheduler.Timezone != "Europe/Paris" || made.Redis.Nodes[0].URL != "redis://h" || made.Redis.Username != "ann" || made.Lock.SafetyMargin != 2*time.Second || made.HTTP.ProbesListen != ":1" {
+		t.Errorf("got %+v", made)
 	}
 }
 
