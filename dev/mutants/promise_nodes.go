@@ -14,7 +14,7 @@ var nodeChanges = promise{
 			{members + "members.lua", "if node[5] and", "if false and"},
 		}},
 		{"M2: a list is opened without seals", in(redlock, "TestChangeWithoutSeals"), []edit{
-			{members + "survey.go", "if err := s.closes(closed, others, append(errs, again)); err != nil {", "if err := append(errs, again)[0]; err == nil {"},
+			{members + "change.go", "if err := s.closes(closed, others, append(errs, again)); err != nil {", "if err := append(errs, again)[0]; err == nil {"},
 		}},
 		{"M2: an opened node votes on the old list's ticks", in(redlock, "TestChangeLeavesNoTickBehind"), []edit{
 			{members + "open.lua", "math.max(now, sealed)", "0"},
@@ -23,7 +23,7 @@ var nodeChanges = promise{
 			{members + "check.go", "len(vouch) > quorum", "len(vouch) >= quorum"},
 		}},
 		{"C8: a wrong clock is not named", in(members, "TestSkews"), []edit{
-			{members + "skew.go", "by.Abs() > limit", "by.Abs() > 2*limit"},
+			{members + "run.go", "by.Abs() > limit", "by.Abs() > 2*limit"},
 		}},
 		{"formats: an older node is blank", in(members, "TestOlderFormatsAreRefused"), []edit{
 			{members + "prelude.lua", "if redis.call('EXISTS', KEYS[1]) == 1 then", "if false then"},

@@ -2,13 +2,18 @@ package membership
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/client"
+	"github.com/quorate/quorate/locking"
+	"github.com/redis/go-redis/v9"
 )
 
 // A Node is one of the masters that vote. It may be used by many goroutines.
@@ -245,4 +250,258 @@ func (n *Node) observe(ctx context.Context, r Reply) {
 	if before := n.state.learn(func(k *known) { k.blank = blank }); blank && !before.blank {
 		n.set.wakeRun()
 	}
+}
+
+// known is what is known of a node besides its health.
+type known struct {
+	blank   bool
+	refused error // why the node must not be used, found by an examination
+	// rejected is why the node refused the last call that it could refuse.
+	rejected *RefusedError
+	// unwritable is why the node took no writes when that was last tried.
+	unwritable *UnwritableError
+	doubted    bool   // a call has failed in a way that other calls may, too
+	runID      string // from the last INFO
+
+	clock    sample // the best of the last replies
+	floor    int64  // by the node's clock, milliseconds
+	hasFloor bool
+	server   string // the address of the server that gave the floor
+}
+
+// A sample measures how far the node's clock is ahead of the local one. The shorter the
+// round trip, the better.
+type sample struct {
+	offset time.Duration
+	rtt    time.Duration
+	taken  bool
+}
+
+// vouches returns when, by the local clock, the node stops abstaining; zero if unknown.
+func (k known) vouches() time.Time {
+	if !k.hasFloor {
+		return time.Time{}
+	}
+	return time.UnixMilli(k.floor).Add(-k.clock.offset)
+}
+
+// A state guards known for concurrent use.
+type state struct {
+	mu sync.Mutex
+	known
+	samples [8]sample
+	next    int
+}
+
+// learn changes what is known, and returns the value before.
+func (s *state) learn(change func(*known)) known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.known
+	change(&s.known)
+	return before
+}
+
+// sample records the clock of a reply.
+func (s *state) sample(r Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.samples[s.next] = sample{offset: r.offset(), rtt: r.Received.Sub(r.Sent), taken: true}
+	s.next = (s.next + 1) % len(s.samples)
+	s.clock = sample{}
+	for _, one := range s.samples {
+		if one.taken && (!s.clock.taken || one.rtt < s.clock.rtt) {
+			s.clock = one
+		}
+	}
+}
+
+// refuse sets why the node must not be used, nil to use it. It reports whether it was in
+// use.
+func (s *state) refuse(err error) bool {
+	return s.learn(func(k *known) { k.refused = err }).refused == nil
+}
+
+// A condition is what is known of a node, and its health.
+type condition struct {
+	known
+	cause error     // why the node is down; nil if it is up
+	heard time.Time // when it last answered
+}
+
+func (n *Node) condition() condition {
+	c := condition{known: n.state.learn(func(*known) {})}
+	c.heard, c.cause = n.link.Health()
+	return c
+}
+
+// needsAttention reports whether the node needs attention.
+func (c condition) needsAttention() bool {
+	return c.cause != nil || c.refused != nil || c.blank || c.unwritable != nil
+}
+
+// votes reports whether, as far as is known, the node is up and formatted, takes writes,
+// accepts this client, and does not abstain.
+func (c condition) votes(now time.Time) bool {
+	return !c.needsAttention() && c.rejected == nil && !c.vouches().After(now)
+}
+
+// A Reply is the result of one call to one node.
+type Reply struct {
+	Node string
+	// Code and Args are the rule's answer; empty if Err is set.
+	Code string
+	Args []string
+	// Sent and Received are by the local clock, with monotonic reading.
+	Sent, Received time.Time
+	// NodeTime is the node's clock when it ran the script; zero if it did not.
+	NodeTime time.Time
+	// Err is why there is no vote: client.ErrDown, ErrBlank, a *RefusedError, a
+	// *client.ServerError, or a connection failure. After such a failure the script may
+	// have run, or may still run, unless the Reply is Unsent.
+	Err error
+
+	unsent bool
+}
+
+// Int returns the i-th argument as a number, 0 if there is none.
+func (r Reply) Int(i int) int64 {
+	n, _ := strconv.ParseInt(r.Arg(i), 10, 64)
+	return n
+}
+
+// Arg returns the i-th argument, "" if there is none.
+func (r Reply) Arg(i int) string {
+	if i >= len(r.Args) {
+		return ""
+	}
+	return r.Args[i]
+}
+
+// offset is how far the node's clock was ahead of the local one in the middle of the
+// call.
+func (r Reply) offset() time.Duration {
+	return r.NodeTime.Sub(r.Sent.Add(r.Received.Sub(r.Sent) / 2))
+}
+
+// Unsent reports whether the node was not called, so the script neither has run nor will.
+func (r Reply) Unsent() bool {
+	return r.unsent || client.Unsent(r.Err)
+}
+
+// Result returns the code in lower case, or one word for the error: "down" and "unsent"
+// for nodes that were not called, "silent" for nodes that did not answer, "blank",
+// "refused" and "error" for those that did.
+func (r Reply) Result() string {
+	switch {
+	case r.Err == nil:
+		return strings.ToLower(r.Code)
+	case errors.Is(r.Err, client.ErrDown):
+		return "down"
+	case r.Unsent(), errors.Is(r.Err, redis.ErrClosed):
+		return "unsent"
+	case errors.Is(r.Err, ErrBlank):
+		return "blank"
+	case errors.Is(r.Err, locking.ErrRefused):
+		return "refused"
+	case !answered(r.Err):
+		return "silent"
+	}
+	return "error"
+}
+
+// Refuses reports whether err is a refusal: by a node that is of another cluster, or by its
+// server, which has the request but lacks rights, space, or what it is set to demand.
+func Refuses(err error) bool {
+	answer, ok := errors.AsType[*client.ServerError](err)
+	return errors.Is(err, locking.ErrRefused) || ok && !answer.Passing()
+}
+
+// answered reports whether err is an answer of the node, as nil is.
+func answered(err error) bool {
+	_, refused := errors.AsType[*RefusedError](err)
+	return refused || errors.Is(err, ErrBlank) || client.Answered(err)
+}
+
+//go:embed *.lua
+var files embed.FS
+
+// lua returns the text of the file with that name.
+func lua(name string) string {
+	text, _ := files.ReadFile(name + ".lua") // a test runs each script
+	return string(text)
+}
+
+// A Script is a rule that runs atomically on a node, after the checks of identity and
+// membership. It may be used by many goroutines.
+type Script struct {
+	*client.Script
+	sealed bool
+}
+
+// NewScript returns a Script whose rule is the given Lua, the body of a function. It
+// can use:
+//
+//	key(2), key(3) …    its own keys (KEYS[1] is ns:node)
+//	arg(i)              its i-th argument, a string, i up to nargs
+//	keys_before         how many KEYS come before its key(1), and args_before how many ARGV
+//	now                 the node's clock, milliseconds
+//	nowtext             the same as text
+//	floor               the node abstains for ticks up to here, milliseconds
+//	gracems             the restart grace, milliseconds
+//	num(n)              n as text with all its digits
+//	serve()             to be called before a replica's write: afterwards the
+//	                    node cannot be declared new
+//
+// It returns {code, nowtext, …strings}. A request runs common, shared code, once before
+// the rule.
+func NewScript(name, src string, common ...string) *Script {
+	before := lua("header") + lua("prelude") + lua("members") + strings.Join(common, "")
+	return &Script{Script: client.NewRule(name, before, src)}
+}
+
+// newScript returns a Script that makes its own checks.
+func newScript(name, text string) *Script {
+	return &Script{Script: client.NewScript(name, lua("header")+text)}
+}
+
+// AcceptSealed returns a copy that also runs on a node sealed for a change of the list,
+// for finishes and reads.
+func (s *Script) AcceptSealed() *Script { return &Script{Script: s.Script, sealed: true} }
+
+// Copied returns a copy whose answer counts only when Config.Copies replicas have it (C9).
+func (s *Script) Copied() *Script { return &Script{Script: s.Script.Copied(), sealed: s.sealed} }
+
+// rules are the scripts of membership.
+type rules struct{ peek, format, init, seal, open, try, service *Script }
+
+func newRules() rules {
+	return rules{
+		peek:    newScript("peek", lua("prelude")+lua("peek")),
+		format:  newScript("format", lua("format")),
+		init:    NewScript("init", lua("init")),
+		seal:    NewScript("seal", lua("seal")).AcceptSealed(),
+		open:    newScript("open", lua("open")),
+		try:     NewScript("try", lua("try")),
+		service: NewScript("service", lua("service")).AcceptSealed(),
+	}
+}
+
+// commands are those that the project's scripts and clients need on a node.
+var commands = [...]string{
+	"eval", "evalsha", "info", "time",
+	"get", "mget", "set", "mset", "del", "exists", "pttl", "pexpire",
+	"hget", "hmget", "hgetall", "hscan", "hset", "hdel",
+	"scan", "zadd", "zrem", "zrange", "zrangebyscore", "zremrangebyrank", "zscore",
+}
+
+// ACLRules returns the rules of the least privileged user for the namespace. A name and
+// a password complete the command:
+//
+//	ACL SETUSER quorate on >password ~{quorate}:* ~quorate:node resetchannels -@all +eval …
+//
+// The key without braces belongs to format 1. It is looked up before a blank node is
+// formatted.
+func ACLRules(namespace string) string {
+	return "~" + prefix(namespace) + "* ~" + untagged(namespace) + " resetchannels -@all +" + strings.Join(commands[:], " +")
 }

@@ -1,8 +1,70 @@
+// Package membership knows which Redis masters ("nodes") vote, and whether each may. It
+// checks a node's identity in every script, formats blank nodes, lets restarted nodes
+// abstain, and changes the list of nodes. Package client carries the calls.
+//
+// Packages with their own rules pass their Lua to NewScript: redlock (claims),
+// quorum/ledger (records) and quorum/acts (requests). Every script first checks:
+//
+//	ns:node missing          → BLANK, nothing is written
+//	another run_id, repl_id  → the node restarted: it remembers since now
+//	another format           → CONFIG: it must be cleared, nothing is converted
+//	another list, epoch, …   → CONFIG, with the node's value
+//
+// Only a rule's own answer is a vote. Refusals and failures are returned as Reply.Err.
+//
+// Calls to a node that does not answer fail at once, see package client. Set.Run probes
+// such nodes and uses them again when they answer. Without Run, one call every few
+// seconds serves as the probe.
+//
+// PROTOCOL.md states the rules: how long a restarted node abstains (N0), when a blank
+// node is formatted (M1), and how a cluster changes its list of nodes (M2, [Change]). A
+// node with data of format 1, whose keys had no hash tag, is refused; it is not blank.
+//
+//	old list                                   new list
+//	open ──SEAL target──► sealed ─ ─ Q of N ─ ─► OPEN target ──► open, epoch + 1
+//	                        │                        ▲
+//	                        └── in both lists ───────┘  keeps its claims
+//
+// A seal stores the target: the hash of the new list and its epoch. No other target
+// ever replaces it, so a change that was begun must be finished. Nodes in both lists
+// refuse replicas that start too early with the new list. A new list without nodes of
+// the old one looks like a new cluster until it is opened. The old list stays closed
+// while fewer than Q of its nodes are without a seal, whether they never had one or
+// lost it.
+//
+// # The node's record
+//
+// Every key begins with ns, the namespace in braces: {quorate}:node. So all keys of a
+// namespace have the same hash tag. The hash ns:node is written by FORMAT, INIT, SEAL,
+// OPEN and the checks before every script:
+//
+//	member        compared with each request: the node's name, as the replicas list
+//	              it; hash of the sorted names of the list; epoch, the number of
+//	              changes of the list; restart grace, ms; FormatVersion
+//	names         of the list
+//	run_id        of the server when it was last called
+//	repl_id       its replication id then, for a node that is the whole store
+//	since         the node remembers since then, by its own clock, ms; 0: it
+//	              never served before it was formatted
+//	embedded      1: a node without a run_id, for development
+//	served        1: a replica has written here, or the list was changed; the node
+//	              cannot be declared new
+//	sealed_for    while sealed: the target, hash:epoch
+//	sealed_names  while sealed: the names of that list
+//	sealed_at     while sealed: the latest reading of its clock, ms; after a
+//	              change: the latest reading of all its seals
+//	gc_fence      the largest token and the latest tick of jobs that were
+//	gc_tick       forgotten here
 package membership
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -222,4 +284,224 @@ func agree(views []view, quorum int) (epoch int64, agreed bool) {
 		epoch = max(epoch, v.held.epoch)
 	}
 	return epoch, false
+}
+
+// A group is the nodes that vote together, and what their last replies say. Run keeps
+// the replies younger than about Config.CheckEvery.
+type group struct{ nodes []*Node }
+
+// Len returns how many nodes are configured.
+func (g group) Len() int { return len(g.nodes) }
+
+// Quorum returns how many nodes are a quorum.
+func (g group) Quorum() int { return len(g.nodes)/2 + 1 }
+
+// single reports whether one node is the whole store. Another server may take its place.
+func (g group) single() bool { return len(g.nodes) == 1 }
+
+// OneStore reports whether one Redis keeps everything, in place of a list of nodes.
+func (g group) OneStore() bool { return g.single() && g.nodes[0].name == SingleName }
+
+// Silence is locking.ErrNoQuorum, in other words for one store.
+func (g group) Silence() error {
+	if g.OneStore() {
+		return storeSilent{}
+	}
+	return locking.ErrNoQuorum
+}
+
+// Nodes returns the nodes in the order of the configuration.
+func (g group) Nodes() []*Node { return slices.Clone(g.nodes) }
+
+// Names returns the nodes' names in the order of the configuration.
+func (g group) Names() []string {
+	names := make([]string, len(g.nodes))
+	for i, n := range g.nodes {
+		names[i] = n.name
+	}
+	return names
+}
+
+// NewFan returns a Fan over the nodes, for Start.
+func (g group) NewFan() *client.Fan { return &client.Fan{Quorum: g.Quorum()} }
+
+// Call runs the script on all nodes at once, as Node.Call does, and returns one reply
+// per node, in the order of the configuration.
+func (g group) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
+	return each(g.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
+}
+
+// Answers returns the replies of the nodes that answered. With fewer than a quorum the
+// error matches locking.ErrNoQuorum and quotes the others. It also matches
+// locking.ErrRefused if nodes refused it. Doing describes the operation.
+func (g group) Answers(doing string, replies []Reply) ([]Reply, error) {
+	var good []Reply
+	var errs errorList
+	refuse, silence := 0, g.Silence()
+	for _, r := range replies {
+		if r.Err == nil {
+			good = append(good, r)
+			continue
+		}
+		errs = append(errs, locking.NodeError{Node: r.Node, Err: r.Err})
+		if Refuses(r.Err) {
+			refuse++
+		}
+	}
+	if len(good) >= g.Quorum() {
+		return good, nil
+	}
+	if refuse > g.Len()-g.Quorum() {
+		silence = refusal{}
+	}
+	if g.OneStore() {
+		return nil, fmt.Errorf("%s: %w: %w", doing, silence, replies[0].Err)
+	}
+	return nil, fmt.Errorf("%s: %w: %d of %d nodes can be used: %w",
+		doing, silence, len(good), g.Len(), errs)
+}
+
+// each runs f for every node at once and waits for all.
+func each[T any](list []*Node, f func(*Node) T) []T {
+	out := make([]T, len(list))
+	var wg sync.WaitGroup
+	for i, n := range list {
+		wg.Go(func() { out[i] = f(n) })
+	}
+	wg.Wait()
+	return out
+}
+
+// A NodeState is what is known of a node without calling it.
+type NodeState struct {
+	Node string
+	// Up reports whether the node answered the last call. Votes reports whether it also
+	// votes on current ticks: it is not blank, takes writes, does not abstain, and neither
+	// side refuses the other.
+	Up, Votes bool
+	// Offset is how far its clock is ahead of the local one, measured over the shortest
+	// recent round trip, RTT. RTT is zero for a node that has never answered.
+	Offset, RTT time.Duration
+}
+
+// NodeStates returns what is known of each node, in the order of the configuration.
+func (g group) NodeStates() []NodeState {
+	all := make([]NodeState, len(g.nodes))
+	for i, n := range g.nodes {
+		c := n.condition()
+		all[i] = NodeState{
+			Node: n.name, Up: c.clock.taken && c.cause == nil,
+			Votes:  c.hasFloor && c.votes(time.Now()),
+			Offset: c.clock.offset, RTT: c.clock.rtt,
+		}
+	}
+	return all
+}
+
+// Vouching returns when a quorum of the nodes votes on ticks again, by the local clock;
+// zero if it does now. Ok is false while fewer than a quorum are up and known.
+func (g group) Vouching() (at time.Time, ok bool) {
+	at, ok = g.quorumOf(func(c condition) bool {
+		return c.cause == nil && c.refused == nil && c.rejected == nil && c.unwritable == nil
+	})
+	if !at.After(time.Now()) {
+		at = time.Time{}
+	}
+	return at, ok
+}
+
+// quorumOf returns when a quorum of the nodes accepted by counts votes, false if too
+// few are known.
+func (g group) quorumOf(counts func(condition) bool) (time.Time, bool) {
+	var moments []time.Time
+	for _, n := range g.nodes {
+		if c := n.condition(); c.hasFloor && counts(c) {
+			moments = append(moments, c.vouches())
+		}
+	}
+	if len(moments) < g.Quorum() {
+		return time.Time{}, false
+	}
+	slices.SortFunc(moments, time.Time.Compare)
+	return moments[g.Quorum()-1], true
+}
+
+// Unusable returns an error for each node that cannot be used now.
+func (g group) Unusable() []error {
+	var errs []error
+	for _, n := range g.nodes {
+		c := n.condition()
+		switch {
+		case c.refused != nil:
+			errs = append(errs, c.refused) // names the node
+		case c.rejected != nil:
+			errs = append(errs, c.rejected)
+		case c.cause != nil:
+			errs = append(errs, locking.NodeError{Node: n.name, Err: c.cause})
+		case c.unwritable != nil:
+			errs = append(errs, c.unwritable)
+		case c.blank:
+			errs = append(errs, locking.NodeError{Node: n.name, Err: ErrBlank})
+		case !c.hasFloor:
+			errs = append(errs, locking.NodeError{Node: n.name, Err: errNotAsked})
+		}
+	}
+	return errs
+}
+
+// errNotAsked: the node has not been called yet.
+var errNotAsked = errors.New("not called yet")
+
+// offsets returns how far each node's clock is ahead of the local one, by its replies.
+// Nodes that never answered are left out.
+func (g group) offsets() []skew {
+	var list []skew
+	for _, n := range g.nodes {
+		if c := n.condition(); c.clock.taken {
+			list = append(list, skew{n.name, c.clock.offset})
+		}
+	}
+	return list
+}
+
+// membership describes the list of nodes in every request.
+type membership struct {
+	names string // sorted, joined by spaces; stored on nodes for messages
+	hash  string
+}
+
+func newMembership(names []string) membership {
+	sorted := slices.Sorted(slices.Values(names))
+	sum := sha256.Sum256([]byte(strings.Join(sorted, "\n")))
+	return membership{names: strings.Join(sorted, " "), hash: hex.EncodeToString(sum[:16])}
+}
+
+// Service returns the name of the service that the namespace belongs to; "" if it was never
+// named. A name is kept by nodes that have none, with replace by all that answer. The error
+// matches locking.ErrNoQuorum when too few do.
+func (s *Set) Service(ctx context.Context, name string, replace bool) (string, error) {
+	instead := 0
+	if replace {
+		instead = 1
+	}
+	replies, err := s.Answers("reading whose namespace it is", s.Call(ctx, s.rules.service, nil, name, instead))
+	if err != nil {
+		return "", err
+	}
+	return serviceOf(replies), nil
+}
+
+// serviceOf is the name that most nodes have. Of two that were kept at the same time by as many
+// nodes, all replicas take that of the first node.
+func serviceOf(replies []Reply) string {
+	count := map[string]int{}
+	var names []string
+	for _, r := range replies {
+		if name := r.Arg(0); name != "" {
+			names = append(names, name)
+			count[name]++
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
+	return cmp.Or(append(names, "")...)
 }
