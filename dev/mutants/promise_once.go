@@ -13,6 +13,9 @@ var oncePerTick = promise{
 		{"N1: a node serves another list of nodes", in(members, "TestStrangersAreRefused"), []edit{
 			{members + "members.lua", "members ~= our_members", "false"},
 		}},
+		{"N1: a node serves a former epoch of its list", in(redlock, "TestFrozenReplicaOfAFormerList").saying("the lease of the former list was extended"), []edit{
+			{members + "members.lua", "epoch ~= our_epoch", "false"},
+		}},
 		{"N2: LOCK takes a finished tick", rules, []edit{
 			{scripts + "lock.lua", "same and string.find('ORL', state, 1, true)", "false"},
 		}},
