@@ -47,9 +47,9 @@ func (c Change) Run(ctx context.Context) (err error) {
 	if err := sameCluster(old, next); err != nil {
 		return err
 	}
-	if old.members.hash == next.members.hash {
+	if old.hash == next.hash {
 		return fmt.Errorf("both lists name the same nodes [%s]: there is nothing to change (another URL for the same name needs no change)",
-			strings.ReplaceAll(old.members.names, " ", ", "))
+			strings.ReplaceAll(old.list, " ", ", "))
 	}
 	s, err := look(ctx, old, next)
 	if err != nil {
@@ -97,10 +97,10 @@ type survey struct {
 // node is sealed.
 func look(ctx context.Context, old, next *Set) (*survey, error) {
 	s := &survey{old: old, new: next}
-	s.from, s.to = old.examine(ctx).views, next.examine(ctx).views
+	s.from, s.to = old.examine(ctx), next.examine(ctx)
 	s.epoch = max(old.Epoch()+1, next.Epoch())
-	next.era.set(s.epoch)
-	old.era.set(s.epoch - 1)
+	next.fixEpoch(s.epoch)
+	old.fixEpoch(s.epoch - 1)
 	s.proven = slices.ContainsFunc(s.to, s.opened)
 	if err := s.judge(); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *survey) change(ctx context.Context, say func(string, ...any)) error {
 	}
 	for _, v := range s.to {
 		if s.opened(v) {
-			sealedAt = max(sealedAt, v.held.sealedAt)
+			sealedAt = max(sealedAt, v.record.sealedAt)
 		}
 	}
 	return s.openAll(ctx, sealedAt, say)
@@ -140,7 +140,7 @@ func (s *survey) unfit(v view) error {
 		return nil //nolint:nilerr // judgeServer says what is wrong with a node that did not answer
 	}
 	return v.node.refuse(
-		"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and delete its keys of this namespace, or list another node", v.held.names, v.held.epoch)
+		"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and delete its keys of this namespace, or list another node", v.record.names, v.record.epoch)
 }
 
 // fits reports whether the node of the new list is, or can become, a member.
@@ -171,10 +171,10 @@ func (s *survey) closable() error {
 	for _, v := range s.from {
 		switch {
 		case !v.ours() || s.isClosed(v):
-		case v.held.sealedFor == "":
+		case v.record.sealedFor == "":
 			n++
 		default:
-			others = append(others, sealedForOther(v.node, v.held.sealedNames))
+			others = append(others, sealedForOther(v.node, v.record.sealedNames))
 		}
 	}
 	return s.closes(n, others, append(failures(s.from),
@@ -212,17 +212,17 @@ func (s *survey) overlap() bool {
 
 // target identifies what the nodes of the old list are sealed for.
 func (s *survey) target() string {
-	return fmt.Sprintf("%s:%d", s.new.members.hash, s.epoch)
+	return fmt.Sprintf("%s:%d", s.new.hash, s.epoch)
 }
 
 // opened reports whether this change has opened the node of the new list.
 func (s *survey) opened(v view) bool {
-	return v.listed() && v.held.epoch == s.epoch && v.held.sealedAt != 0
+	return v.listed() && v.record.epoch == s.epoch && v.record.sealedAt != 0
 }
 
 // inOld reports whether the node of the new list is still a member of the old one.
 func (s *survey) inOld(v view) bool {
-	return v.reply.Err == nil && v.held.members == s.old.members.hash && v.held.epoch == s.epoch-1
+	return v.reply.Err == nil && v.record.members == s.old.hash && v.record.epoch == s.epoch-1
 }
 
 // closed counts the nodes of the old list that grant nothing any more: sealed for this
@@ -232,8 +232,8 @@ func (s *survey) closed() int {
 }
 
 func (s *survey) isClosed(v view) bool {
-	opened := v.reply.Err == nil && v.held.members == s.new.members.hash && v.held.epoch == s.epoch
-	return opened || v.ours() && v.held.sealedFor == s.target()
+	opened := v.reply.Err == nil && v.record.members == s.new.hash && v.record.epoch == s.epoch
+	return opened || v.ours() && v.record.sealedFor == s.target()
 }
 
 // sealedForOther says how to end another change: only by finishing it, since anyone who
@@ -276,7 +276,7 @@ func (v view) why() string {
 	if v.reply.Err != nil {
 		return v.reply.Err.Error()
 	}
-	return "it holds the list [" + v.held.names + "]"
+	return "it holds the list [" + v.record.names + "]"
 }
 
 // sealAll seals every node of the old list that it can, and returns the latest clock
@@ -284,7 +284,7 @@ func (v view) why() string {
 // succeeds when a quorum is sealed.
 func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedAt int64, err error) {
 	replies := each(s.old.nodes, func(n *Node) Reply {
-		return n.run(ctx, s.old.rules.seal, s.target(), s.new.members.names)
+		return n.run(ctx, s.old.rules.seal, s.target(), s.new.list)
 	})
 	closed := 0
 	var errs, others []error
@@ -295,9 +295,9 @@ func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedA
 			closed++
 			sealedAt = max(sealedAt, r.Int(0))
 			say("%s: sealed", n.name)
-		case s.isClosed(v) && v.held.members == s.new.members.hash:
+		case s.isClosed(v) && v.record.members == s.new.hash:
 			closed++
-			sealedAt = max(sealedAt, v.held.sealedAt)
+			sealedAt = max(sealedAt, v.record.sealedAt)
 			say("%s: was opened before", n.name)
 		case r.Code == "OTHER":
 			others = append(others, sealedForOther(n, r.Arg(0)))
@@ -323,7 +323,7 @@ func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedA
 // seen a quorum of the old list sealed. It succeeds when a quorum is open.
 func (s *survey) openAll(ctx context.Context, sealedAt int64, say func(string, ...any)) error {
 	replies := each(s.new.nodes, func(n *Node) Reply {
-		return n.run(ctx, s.new.rules.open, s.new.members.names, sealedAt, s.old.members.hash)
+		return n.run(ctx, s.new.rules.open, s.new.list, sealedAt, s.old.hash)
 	})
 	open, errs := 0, []error(nil)
 	for i, r := range replies {
@@ -338,7 +338,7 @@ func (s *survey) openAll(ctx context.Context, sealedAt int64, say func(string, .
 		if r.Code == "HELD" {
 			how = "was opened before"
 		}
-		say("%s: %s, epoch %d; it vouches from %s", n.name, how, s.epoch, n.condition().vouches().UTC().Format(time.RFC3339))
+		say("%s: %s, epoch %d; it vouches from %s", n.name, how, s.epoch, n.current().vouches().UTC().Format(time.RFC3339))
 	}
 	if open < s.new.Quorum() {
 		return s.new.noQuorum(open, s.new.Quorum(), append(errs, errors.New("nothing runs until then: run the same change again when they answer")))

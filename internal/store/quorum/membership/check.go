@@ -75,7 +75,7 @@ const rounds = 5
 // Check examines all nodes: the cost of a restart, settings that will fail, clock
 // offsets, and which node may be restarted. Like Inspect it changes nothing.
 func (s *Set) Check(ctx context.Context) Checkup {
-	views := s.examine(ctx).views
+	views := s.examine(ctx)
 	for range rounds {
 		each(s.nodes, func(n *Node) Reply { return n.Call(ctx, s.rules.peek, nil) })
 	}
@@ -89,7 +89,7 @@ func (s *Set) Check(ctx context.Context) Checkup {
 			Status: v.status(), Fsync: fsync[i],
 			MaxMemory: v.info.number("maxmemory"), UsedMemory: v.info.number("used_memory"),
 		}
-		if best := v.node.condition().clock; best.taken {
+		if best := v.node.current().clock; best.taken {
 			n.RTT, n.Offset = best.rtt, best.offset
 		}
 		n.Findings = slices.Concat(n.judgeState(), s.judgeClock(apart, n.Name), n.judgeData(s, v), n.judgeMemory(), n.judgeLatency(s))

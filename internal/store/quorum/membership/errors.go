@@ -66,13 +66,13 @@ func (refusal) Is(target error) bool {
 
 // noQuorum reports too few usable nodes, with the errors of the others. It is a refusal if so many
 // refuse the login that the others are too few.
-func (g group) noQuorum(have, need int, errs []error) error {
+func (s *Set) noQuorum(have, need int, errs []error) error {
 	refused := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || !client.RefusesLogin(err) })
-	if len(refused) > g.Len()-need {
+	if len(refused) > s.Len()-need {
 		return &RefusedError{Reason: "the login is refused: " + join(refused...).Error()}
 	}
-	if g.OneStore() {
-		return fmt.Errorf("%w: %w", g.Silence(), join(errs...))
+	if s.OneStore() {
+		return fmt.Errorf("%w: %w", s.Silence(), join(errs...))
 	}
 	return fmt.Errorf("%w: %d of the %d nodes needed: %w", locking.ErrNoQuorum, have, need, join(errs...))
 }
@@ -128,7 +128,7 @@ func (n *Node) refusalText(what, held string) string {
 	case "info":
 		return fmt.Sprintf("the node's run_id cannot be read (%s): allow the user +info, without it a restart would go unnoticed; or set redis.durable: true if no restart and no failover loses anything", held)
 	case "members":
-		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same redis.nodes; quorate nodes change moves a cluster to another list", held, s.members.names)
+		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same redis.nodes; quorate nodes change moves a cluster to another list", held, s.list)
 	case "epoch":
 		return fmt.Sprintf("the node's list has epoch %s, this replica's %d: the list was changed; restart the replica with the new configuration", held, s.Epoch())
 	case "name":

@@ -15,14 +15,14 @@ import (
 
 // A view is the result of one examination of a node.
 type view struct {
-	node  *Node
-	info  serverInfo
-	held  holding
-	reply Reply // of PEEK; Err may also be that of INFO
+	node   *Node
+	info   serverInfo
+	record record
+	reply  Reply // of PEEK; Err may also be that of INFO
 }
 
-// holding is the content of ns:node.
-type holding struct {
+// A record is the content of ns:node.
+type record struct {
 	name, members, grace, runID string
 	epoch                       int64
 	since                       time.Time // zero: declared as new
@@ -40,12 +40,12 @@ func (v view) blank() bool { return errors.Is(v.reply.Err, ErrBlank) }
 
 // listed reports whether the node is formatted for the list of this Set, at any epoch.
 func (v view) listed() bool {
-	return v.reply.Err == nil && v.held.members == v.node.set.members.hash
+	return v.reply.Err == nil && v.record.members == v.node.set.hash
 }
 
 // ours reports whether the node is formatted for the list of this Set, at its epoch.
 func (v view) ours() bool {
-	return v.listed() && v.held.epoch == v.node.set.Epoch()
+	return v.listed() && v.record.epoch == v.node.set.Epoch()
 }
 
 // usable reports whether the node is a member that may be used.
@@ -61,11 +61,11 @@ func (n *Node) examine(ctx context.Context) view {
 		return v
 	}
 	v.info = parseInfo(info)
-	n.state.learn(func(k *known) { k.runID = v.info.runID() })
+	n.learn(func(s *state) { s.runID = v.info.runID() })
 	if v.reply = n.run(ctx, n.set.rules.peek); v.blank() {
 		v.reply.Err = n.unrecorded(ctx)
 	}
-	v.held = parseHolding(v.reply)
+	v.record = parseRecord(v.reply)
 	return v
 }
 
@@ -82,11 +82,11 @@ func (n *Node) infoError(err error) error {
 	return n.refusal("info", answer.Text)
 }
 
-func parseHolding(r Reply) holding {
+func parseRecord(r Reply) record {
 	if r.Err != nil || len(r.Args) < 10 {
-		return holding{}
+		return record{}
 	}
-	h := holding{
+	h := record{
 		name: r.Args[0], members: r.Args[1], epoch: r.Int(2), grace: r.Args[3], runID: r.Args[4],
 		embedded: r.Args[6] == "1", sealedFor: r.Args[7], names: r.Args[8], served: r.Args[9] != "",
 		sealedNames: cmp.Or(r.Arg(10), r.Args[7]), sealedAt: r.Int(11),
@@ -100,16 +100,16 @@ func parseHolding(r Reply) holding {
 }
 
 // examine asks all nodes at once, and learns the epoch.
-func (s *Set) examine(ctx context.Context) census { return s.examineWith(ctx, (*Node).examine) }
+func (s *Set) examine(ctx context.Context) []view { return s.examineWith(ctx, (*Node).examine) }
 
-func (s *Set) examineWith(ctx context.Context, examine func(*Node, context.Context) view) census {
+func (s *Set) examineWith(ctx context.Context, examine func(*Node, context.Context) view) []view {
 	views := each(s.nodes, func(n *Node) view {
 		v := examine(n, ctx)
 		n.observe(ctx, v.reply)
 		return v
 	})
-	s.era.learn(views, s.Quorum())
-	return census{s, views}
+	s.learnEpoch(views)
+	return views
 }
 
 // judgeServer checks the server, whatever it holds.
@@ -147,15 +147,15 @@ func (v view) judge() error {
 	grace := strconv.FormatInt(v.node.set.cfg.Grace.Milliseconds(), 10)
 	switch {
 	case !v.listed():
-		return v.node.refusal("members", v.held.names)
+		return v.node.refusal("members", v.record.names)
 	case !v.ours():
-		return v.node.refusal("epoch", strconv.FormatInt(v.held.epoch, 10))
-	case v.held.name != v.node.name:
-		return v.node.refusal("name", v.held.name)
-	case v.held.grace != grace:
-		return v.node.refusal("grace", v.held.grace)
-	case v.held.sealedFor != "":
-		return v.node.refusal("sealed", v.held.sealedNames)
+		return v.node.refusal("epoch", strconv.FormatInt(v.record.epoch, 10))
+	case v.record.name != v.node.name:
+		return v.node.refusal("name", v.record.name)
+	case v.record.grace != grace:
+		return v.node.refusal("grace", v.record.grace)
+	case v.record.sealedFor != "":
+		return v.node.refusal("sealed", v.record.sealedNames)
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ type Status struct {
 // Inspect examines all nodes, late ones twice. It changes nothing on them, except that
 // a node with an unnoticed restart abstains from now on.
 func (s *Set) Inspect(ctx context.Context) []Status {
-	views := s.examineWith(ctx, (*Node).examineTwice).views
+	views := s.examineWith(ctx, (*Node).examineTwice)
 	out := make([]Status, len(views))
 	for i, v := range views {
 		out[i] = v.status()
@@ -308,11 +308,11 @@ func (v view) status() Status {
 	if st.Err == nil {
 		st.Err = v.reply.Err
 	}
-	if c := v.node.condition(); st.Err == nil && c.unwritable != nil {
+	if c := v.node.current(); st.Err == nil && c.unwritable != nil {
 		st.Err = c.unwritable
 	}
 	cfg := &v.node.set.cfg
-	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.condition().heard) < cfg.CheckEvery
+	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.current().heard) < cfg.CheckEvery
 	if st.Slow {
 		st.Err = fmt.Errorf("it did not answer within %v, asked twice, but has within the last %v: %w", cfg.Timeout, cfg.CheckEvery, st.Err)
 	}
@@ -322,14 +322,14 @@ func (v view) status() Status {
 	if v.reply.Err != nil {
 		return st
 	}
-	st.Embedded, st.Since, st.Epoch = v.held.embedded, v.held.since, v.held.epoch
-	st.SealedFor = strings.Fields(v.held.sealedNames)
-	st.Members = strings.Fields(v.held.names)
-	st.Vouches = v.held.floor.Before(v.reply.NodeTime)
-	st.VouchesAt = v.held.floor.Add(-st.Offset)
+	st.Embedded, st.Since, st.Epoch = v.record.embedded, v.record.since, v.record.epoch
+	st.SealedFor = strings.Fields(v.record.sealedNames)
+	st.Members = strings.Fields(v.record.names)
+	st.Vouches = v.record.floor.Before(v.reply.NodeTime)
+	st.VouchesAt = v.record.floor.Add(-st.Offset)
 	if !st.Vouches && st.Err == nil {
 		st.Why = fmt.Sprintf("it came, or came back, at %s and may have lost its memory: it votes on ticks after %s",
-			clockTime(v.held.since.Add(-st.Offset)), clockTime(st.VouchesAt))
+			clockTime(v.record.since.Add(-st.Offset)), clockTime(st.VouchesAt))
 	}
 	return st
 }

@@ -13,7 +13,7 @@ func SealFor(ctx context.Context, n *Node, to Config, epoch int64) error {
 		return err
 	}
 	defer next.Close()
-	return n.run(ctx, n.set.rules.seal, fmt.Sprintf("%s:%d", next.members.hash, epoch), next.members.names).Err
+	return n.run(ctx, n.set.rules.seal, fmt.Sprintf("%s:%d", next.hash, epoch), next.list).Err
 }
 
 // Rule returns the script of membership of that name.

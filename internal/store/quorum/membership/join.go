@@ -19,18 +19,24 @@ import (
 // locking.ErrNoQuorum when Join should be retried later: too few nodes answer or take writes,
 // or blank ones wait for the others. It is an *UnwritableError if one Redis keeps everything.
 func (s *Set) Join(ctx context.Context) error {
-	c := s.examine(ctx).setAside()
-	if err := judgeAll(c.views); err != nil {
+	views := s.setAside(s.examine(ctx))
+	if err := judgeAll(views); err != nil {
 		return err
 	}
-	c.warn()
-	formatted, err := c.formatBlank(ctx, census.mayFormat)
-	if formatted < s.Quorum() {
-		return s.noQuorum(formatted, s.Quorum(), append(failures(c.views), err))
+	if s.cfg.Observer.Warn != nil {
+		for _, v := range views {
+			for _, text := range v.warnings() {
+				s.cfg.Observer.Warn(v.node.name, text)
+			}
+		}
 	}
-	s.era.set(s.Epoch())
+	formatted, err := s.formatBlank(ctx, views)
+	if formatted < s.Quorum() {
+		return s.noQuorum(formatted, s.Quorum(), append(failures(views), err))
+	}
+	s.fixEpoch(s.Epoch())
 	var unwritable errorList
-	for _, err := range each(nodesOf(c.views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return tryWrites(ctx, n) }) {
+	for _, err := range each(nodesOf(views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return tryWrites(ctx, n) }) {
 		if err != nil {
 			unwritable = append(unwritable, err)
 		}
@@ -45,35 +51,28 @@ func (s *Set) Join(ctx context.Context) error {
 	}
 }
 
-// A census is one examination of all nodes of a Set.
-type census struct {
-	*Set
-	views []view
-}
-
 // counts returns how many nodes are formatted for this list, and how many are blank.
-func (c census) counts() (ours, blank int) {
-	return len(nodesOf(c.views, view.ours)), len(nodesOf(c.views, view.blank))
+func counts(views []view) (ours, blank int) {
+	return len(nodesOf(views, view.ours)), len(nodesOf(views, view.blank))
 }
 
 // setAside removes nodes that a change of the list has left behind because they did not
-// answer, and warns about them. The others work without them. They are refused until
+// answer, and warns about them. The others work without them. They are not used until
 // the change was run again.
-func (c census) setAside() census {
-	if ours, _ := c.counts(); ours < c.Quorum() {
-		return c
+func (s *Set) setAside(views []view) []view {
+	if ours, _ := counts(views); ours < s.Quorum() {
+		return views
 	}
-	c.views = slices.DeleteFunc(c.views, func(v view) bool {
-		if v.reply.Err != nil || v.held.epoch >= c.Epoch() {
+	return slices.DeleteFunc(views, func(v view) bool {
+		if v.reply.Err != nil || v.record.epoch >= s.Epoch() {
 			return false
 		}
 		err := v.judge()
-		if news := v.node.state.refuse(err); news && c.cfg.Observer.Warn != nil {
-			c.cfg.Observer.Warn(v.node.name, "it was left behind by a change of the list; run that quorate nodes change again: "+err.Error())
+		if news := v.node.setUnfit(err); news && s.cfg.Observer.Warn != nil {
+			s.cfg.Observer.Warn(v.node.name, "it was left behind by a change of the list; run that quorate nodes change again: "+err.Error())
 		}
 		return true
 	})
-	return c
 }
 
 // nodesOf returns the nodes whose view satisfies is.
@@ -96,17 +95,6 @@ func judgeAll(views []view) error {
 	return join(errs...)
 }
 
-func (c census) warn() {
-	if c.cfg.Observer.Warn == nil {
-		return
-	}
-	for _, v := range c.views {
-		for _, text := range v.warnings() {
-			c.cfg.Observer.Warn(v.node.name, text)
-		}
-	}
-}
-
 // failures returns the errors of nodes that cannot be used now, except blank ones.
 func failures(views []view) []error {
 	var errs []error
@@ -120,29 +108,23 @@ func failures(views []view) []error {
 
 // mayFormat reports whether blank nodes cannot be left over from another list (M1). The
 // views must hold no node of another list.
-func (c census) mayFormat() bool {
-	ours, blank := c.counts()
-	return ours >= c.Quorum() || ours+blank == c.Len()
-}
-
-// mayRecover reports whether blank nodes may be formatted for recovery.
-func (c census) mayRecover() bool {
-	ours, blank := c.counts()
-	return ours+blank >= c.Quorum()
+func (s *Set) mayFormat(views []view) bool {
+	ours, blank := counts(views)
+	return ours >= s.Quorum() || ours+blank == s.Len()
 }
 
 // formatBlank formats the blank nodes, if that is safe. It returns how many nodes are then
 // formatted for this list.
-func (c census) formatBlank(ctx context.Context, may func(census) bool) (int, error) {
-	ours, blank := c.counts()
-	if blank == 0 {
+func (s *Set) formatBlank(ctx context.Context, views []view) (int, error) {
+	ours, blank := counts(views)
+	switch {
+	case blank == 0:
 		return ours, nil
-	}
-	if !may(c) {
+	case !s.mayFormat(views):
 		return ours, fmt.Errorf("%w: %d of %d nodes are, and are only formatted when all nodes answer or %d are formatted: start the missing nodes, or if they are gone run: quorate store init --recover",
-			ErrBlank, blank, c.Len(), c.Quorum())
+			ErrBlank, blank, s.Len(), s.Quorum())
 	}
-	formatted, err := c.format(ctx, sinceNow)
+	formatted, err := format(ctx, views, sinceNow)
 	return ours + formatted, err
 }
 
@@ -153,9 +135,9 @@ const (
 )
 
 // format formats the blank nodes, and returns their number.
-func (c census) format(ctx context.Context, since int) (int, error) {
+func format(ctx context.Context, views []view, since int) (int, error) {
 	formatted, errs := 0, []error(nil)
-	for _, err := range each(nodesOf(c.views, view.blank), func(n *Node) error { return n.format(ctx, since) }) {
+	for _, err := range each(nodesOf(views, view.blank), func(n *Node) error { return n.format(ctx, since) }) {
 		if err == nil {
 			formatted++
 		}
@@ -165,12 +147,15 @@ func (c census) format(ctx context.Context, since int) (int, error) {
 }
 
 func (n *Node) format(ctx context.Context, since int) error {
-	r := n.run(ctx, n.set.rules.format, since, n.set.members.names, n.set.era.seals())
+	n.set.mu.Lock()
+	sealedAt := n.set.sealedAt
+	n.set.mu.Unlock()
+	r := n.run(ctx, n.set.rules.format, since, n.set.list, sealedAt)
 	n.observe(ctx, r)
 	if r.Err != nil {
 		return fmt.Errorf("formatting %s: %w", n.name, r.Err)
 	}
-	if until := n.condition().vouches(); r.Code == "OK" && until.After(time.Now()) && n.set.cfg.Observer.Formatted != nil {
+	if until := n.current().vouches(); r.Code == "OK" && until.After(time.Now()) && n.set.cfg.Observer.Formatted != nil {
 		n.set.cfg.Observer.Formatted(n.name, until)
 	}
 	return nil
@@ -187,39 +172,45 @@ func (n *Node) format(ctx context.Context, since int) error {
 // The error matches locking.ErrRefused when these nodes do not allow it, and
 // locking.ErrNoQuorum when too few answer.
 func (s *Set) Init(ctx context.Context, recovery bool) error {
-	c := s.examine(ctx)
-	if err := judgeAll(c.views); err != nil {
+	views := s.examine(ctx)
+	if err := judgeAll(views); err != nil {
 		return err
 	}
-	ours, blank := c.counts()
+	ours, blank := counts(views)
 	if recovery {
-		if !c.mayRecover() {
-			return s.noQuorum(ours+blank, s.Quorum(), failures(c.views))
+		if ours+blank < s.Quorum() {
+			return s.noQuorum(ours+blank, s.Quorum(), failures(views))
 		}
-		_, err := c.formatBlank(ctx, census.mayRecover)
+		_, err := format(ctx, views, sinceNow)
 		return err
 	}
-	if err := refuseServed(c.views); err != nil {
-		return err
+	var served []error
+	for _, v := range views {
+		if v.record.served {
+			served = append(served, servedError(v.node))
+		}
 	}
-	if !c.mayFormat() {
-		why := failures(c.views)
+	if len(served) > 0 {
+		return join(served...)
+	}
+	if !s.mayFormat(views) {
+		why := failures(views)
 		if !s.OneStore() {
 			why = append(why, errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate store init --recover"))
 		}
 		return s.noQuorum(ours+blank, s.Len(), why)
 	}
-	_, err := c.format(ctx, sinceNever)
-	if err = join(err, c.declareNew(ctx)); err == nil {
-		s.era.set(s.Epoch())
+	_, err := format(ctx, views, sinceNever)
+	if err = join(err, declareNew(ctx, views)); err == nil {
+		s.fixEpoch(s.Epoch())
 	}
 	return err
 }
 
 // declareNew lets nodes that were formatted before vote at once.
-func (c census) declareNew(ctx context.Context) error {
-	return join(each(nodesOf(c.views, view.ours), func(n *Node) error {
-		r := n.run(ctx, c.rules.init)
+func declareNew(ctx context.Context, views []view) error {
+	return join(each(nodesOf(views, view.ours), func(n *Node) error {
+		r := n.run(ctx, n.set.rules.init)
 		switch {
 		case r.Err != nil:
 			return locking.NodeError{Node: n.name, Err: r.Err}
@@ -228,16 +219,6 @@ func (c census) declareNew(ctx context.Context) error {
 		}
 		return nil
 	})...)
-}
-
-func refuseServed(views []view) error {
-	var errs []error
-	for _, v := range views {
-		if v.held.served {
-			errs = append(errs, servedError(v.node))
-		}
-	}
-	return join(errs...)
 }
 
 func servedError(n *Node) error {

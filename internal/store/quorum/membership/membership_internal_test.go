@@ -20,7 +20,7 @@ func TestFormatLeavesWhatIsThere(t *testing.T) {
 		if err := s.nodes[0].format(t.Context(), since); err != nil {
 			t.Fatal(err)
 		}
-		if at := s.nodes[0].condition().vouches(); at.Unix() < 1e9 {
+		if at := s.nodes[0].current().vouches(); at.Unix() < 1e9 {
 			t.Errorf("formatted again with %d, the node vouches from %v", since, at)
 		}
 	}
@@ -91,11 +91,11 @@ func TestInitSeesAClaimAtTheLastMoment(t *testing.T) {
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c := s.examine(t.Context())
+	views := s.examine(t.Context())
 	if r := s.nodes[0].Call(t.Context(), NewScript("serve", `serve() return {'OK', nowtext}`), nil); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if err := c.declareNew(t.Context()); !errors.Is(err, locking.ErrRefused) {
+	if err := declareNew(t.Context(), views); !errors.Is(err, locking.ErrRefused) {
 		t.Errorf("declared a node new that has served: %v", err)
 	}
 	if at, ok := s.Vouching(); !ok || at.IsZero() {

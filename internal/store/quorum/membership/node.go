@@ -21,8 +21,12 @@ type Node struct {
 	name    string
 	link    *client.Link
 	set     *Set
-	state   state
 	headers [2]atomic.Pointer[header] // for scripts that sealed nodes refuse, and for others
+
+	mu      sync.Mutex
+	state   state
+	samples [8]sample // of the last replies; the next one goes to samples[next]
+	next    int
 }
 
 // Name returns the name that membership compares.
@@ -37,7 +41,7 @@ func (n *Node) String() string { return n.name }
 // Call runs the script on the node, after the checks. It returns within the timeout, at
 // once if the node is down, and when ctx ends.
 func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...any) Reply {
-	if reply, refused := n.refuses(); refused {
+	if reply, unsendable := n.unsendable(); unsendable {
 		n.notify(script, reply)
 		return reply
 	}
@@ -52,7 +56,7 @@ func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...
 // goroutine and perhaps before it returns. The timeout counts from when the call is
 // sent. Of ctx only the values are used.
 func (n *Node) Start(ctx context.Context, fan *client.Fan, script *Script, keys client.Keys, args []any, done func(Reply)) {
-	if reply, refused := n.refuses(); refused {
+	if reply, unsendable := n.unsendable(); unsendable {
 		n.notify(script, reply)
 		done(reply)
 		return
@@ -80,9 +84,9 @@ func (n *Node) notify(script *Script, r Reply) {
 	}
 }
 
-// refuses returns a reply without a call if the node must not be called.
-func (n *Node) refuses() (Reply, bool) {
-	err := n.state.learn(func(*known) {}).refused
+// unsendable returns a reply without a call if the node must not be called.
+func (n *Node) unsendable() (Reply, bool) {
+	err := n.learn(func(*state) {}).unfit
 	if err == nil {
 		err = n.link.Admit(n.set.pause())
 	}
@@ -101,8 +105,8 @@ func (n *Node) noteRefusal(script *Script, r Reply) {
 	if !refused && !errors.Is(r.Err, ErrBlank) && (r.Err != nil || mayPass) {
 		return
 	}
-	before := n.state.learn(func(k *known) { k.rejected = refusal })
-	if refused && before.rejected == nil && n.set.cfg.Observer.Warn != nil {
+	before := n.learn(func(s *state) { s.refusal = refusal })
+	if refused && before.refusal == nil && n.set.cfg.Observer.Warn != nil {
 		n.set.cfg.Observer.Warn(n.name, refusal.Reason)
 	}
 }
@@ -121,10 +125,10 @@ func (n *Node) parse(script *Script, a client.Answer) Reply {
 	}
 	ms, _ := strconv.ParseInt(a.Words[1], 10, 64)
 	r.NodeTime = time.UnixMilli(ms)
-	n.state.sample(r)
+	n.sampleClock(r)
 	switch words := a.Words; words[0] {
 	case "BLANK":
-		n.state.learn(func(k *known) { k.hasFloor = false })
+		n.learn(func(s *state) { s.hasFloor = false })
 		r.Err = ErrBlank
 	case "CONFIG":
 		refused := Reply{Args: words[2:]}
@@ -146,11 +150,11 @@ func (n *Node) parse(script *Script, a client.Answer) Reply {
 func (n *Node) classify(script *Script, err error) error {
 	answer, ok := errors.AsType[*client.ServerError](err)
 	wrong := ok && answer.Code == "WRONGTYPE"
-	switch c := n.condition(); {
+	switch c := n.current(); {
 	case wrong && script == n.set.rules.peek: // PEEK reads only the record
 		return n.refusal("record", n.set.Key("node"))
-	case wrong && c.rejected == nil, ok && answer.RefusesWrites() && c.unwritable == nil && script != n.set.rules.try:
-		n.state.learn(func(k *known) { k.doubted = true })
+	case wrong && c.refusal == nil, ok && answer.RefusesWrites() && c.unwritable == nil && script != n.set.rules.try:
+		n.learn(func(s *state) { s.doubted = true })
 		n.set.wakeRun()
 	}
 	return err
@@ -169,7 +173,7 @@ func tryWrites(ctx context.Context, n *Node) error {
 	if refuses {
 		why = &UnwritableError{n.name, answer}
 	}
-	before := n.state.learn(func(k *known) { k.unwritable = why })
+	before := n.learn(func(s *state) { s.unwritable = why })
 	if why == nil {
 		return nil
 	}
@@ -196,7 +200,7 @@ func (n *Node) header(script *Script) *client.Header {
 	if h == nil || h.epoch != epoch {
 		grace := cfg.Grace.Milliseconds()
 		h = &header{epoch, client.Header{Key: n.set.Key("node"), Args: [...]any{
-			fmt.Sprintf("%s %s %d %d %d", n.name, n.set.members.hash, epoch, grace, FormatVersion),
+			fmt.Sprintf("%s %s %d %d %d", n.name, n.set.hash, epoch, grace, FormatVersion),
 			grace, letter(cfg.Durable, "d") + letter(cfg.Embedded, "e") + letter(script.sealed, "s") + letter(n.set.single(), "f"), cfg.TTL.Milliseconds(),
 		}}}
 		cache.Store(h)
@@ -214,7 +218,7 @@ func letter(is bool, s string) string {
 // sawFloor records until when the node abstains, and reports a new floor.
 func (n *Node) sawFloor(r Reply, floor int64) {
 	server := n.link.Server()
-	before := n.state.learn(func(k *known) { k.floor, k.hasFloor, k.server = floor, true, server })
+	before := n.learn(func(s *state) { s.floor, s.hasFloor, s.server = floor, true, server })
 	if !before.hasFloor || before.floor == floor {
 		return
 	}
@@ -225,7 +229,7 @@ func (n *Node) sawFloor(r Reply, floor int64) {
 }
 
 // forgot says what is known of why the node remembers since now.
-func (n *Node) forgot(before known, server string, floor int64) string {
+func (n *Node) forgot(before state, server string, floor int64) string {
 	switch {
 	case server != before.server && n.link.URL().Cluster():
 		return fmt.Sprintf("the slot of the namespace has moved from %s to %s", before.server, server)
@@ -247,26 +251,32 @@ func (n *Node) observe(ctx context.Context, r Reply) {
 	}
 	n.link.Observe(ctx, nil)
 	blank := errors.Is(r.Err, ErrBlank)
-	if before := n.state.learn(func(k *known) { k.blank = blank }); blank && !before.blank {
+	if before := n.learn(func(s *state) { s.blank = blank }); blank && !before.blank {
 		n.set.wakeRun()
 	}
 }
 
-// known is what is known of a node besides its health.
-type known struct {
-	blank   bool
-	refused error // why the node must not be used, found by an examination
-	// rejected is why the node refused the last call that it could refuse.
-	rejected *RefusedError
+// A state is what a node's replies have told so far.
+type state struct {
+	blank bool
+	// unfit is why the node must not be used, by the last examination. It is not called then.
+	unfit error
+	// refusal is why the node refused the last call that it could refuse. It is still called,
+	// since it may accept a finish.
+	refusal *RefusedError
 	// unwritable is why the node took no writes when that was last tried.
 	unwritable *UnwritableError
 	doubted    bool   // a call has failed in a way that other calls may, too
 	runID      string // from the last INFO
 
 	clock    sample // the best of the last replies
-	floor    int64  // by the node's clock, milliseconds
-	hasFloor bool
+	floor    int64  // the node abstains up to here, by its clock, ms; valid with hasFloor
+	hasFloor bool   // the node has answered, and was not blank
 	server   string // the address of the server that gave the floor
+
+	// Only in what current returns:
+	cause error     // why the node is down; nil if it is up
+	heard time.Time // when it last answered
 }
 
 // A sample measures how far the node's clock is ahead of the local one. The shorter the
@@ -278,72 +288,58 @@ type sample struct {
 }
 
 // vouches returns when, by the local clock, the node stops abstaining; zero if unknown.
-func (k known) vouches() time.Time {
-	if !k.hasFloor {
+func (s state) vouches() time.Time {
+	if !s.hasFloor {
 		return time.Time{}
 	}
-	return time.UnixMilli(k.floor).Add(-k.clock.offset)
+	return time.UnixMilli(s.floor).Add(-s.clock.offset)
 }
 
-// A state guards known for concurrent use.
-type state struct {
-	mu sync.Mutex
-	known
-	samples [8]sample
-	next    int
-}
-
-// learn changes what is known, and returns the value before.
-func (s *state) learn(change func(*known)) known {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.known
-	change(&s.known)
+// learn changes the state, and returns the one before.
+func (n *Node) learn(change func(*state)) state {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := n.state
+	change(&n.state)
 	return before
 }
 
-// sample records the clock of a reply.
-func (s *state) sample(r Reply) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.samples[s.next] = sample{offset: r.offset(), rtt: r.Received.Sub(r.Sent), taken: true}
-	s.next = (s.next + 1) % len(s.samples)
-	s.clock = sample{}
-	for _, one := range s.samples {
-		if one.taken && (!s.clock.taken || one.rtt < s.clock.rtt) {
-			s.clock = one
+// current returns the state, and the node's health.
+func (n *Node) current() state {
+	s := n.learn(func(*state) {})
+	s.heard, s.cause = n.link.Health()
+	return s
+}
+
+// setUnfit sets why the node must not be used, nil to use it. It reports whether it was in
+// use.
+func (n *Node) setUnfit(err error) bool {
+	return n.learn(func(s *state) { s.unfit = err }).unfit == nil
+}
+
+// sampleClock records the clock of a reply.
+func (n *Node) sampleClock(r Reply) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.samples[n.next] = sample{offset: r.offset(), rtt: r.Received.Sub(r.Sent), taken: true}
+	n.next = (n.next + 1) % len(n.samples)
+	n.state.clock = sample{}
+	for _, one := range n.samples {
+		if one.taken && (!n.state.clock.taken || one.rtt < n.state.clock.rtt) {
+			n.state.clock = one
 		}
 	}
 }
 
-// refuse sets why the node must not be used, nil to use it. It reports whether it was in
-// use.
-func (s *state) refuse(err error) bool {
-	return s.learn(func(k *known) { k.refused = err }).refused == nil
-}
-
-// A condition is what is known of a node, and its health.
-type condition struct {
-	known
-	cause error     // why the node is down; nil if it is up
-	heard time.Time // when it last answered
-}
-
-func (n *Node) condition() condition {
-	c := condition{known: n.state.learn(func(*known) {})}
-	c.heard, c.cause = n.link.Health()
-	return c
-}
-
 // needsAttention reports whether the node needs attention.
-func (c condition) needsAttention() bool {
-	return c.cause != nil || c.refused != nil || c.blank || c.unwritable != nil
+func (s state) needsAttention() bool {
+	return s.cause != nil || s.unfit != nil || s.blank || s.unwritable != nil
 }
 
 // votes reports whether, as far as is known, the node is up and formatted, takes writes,
 // accepts this client, and does not abstain.
-func (c condition) votes(now time.Time) bool {
-	return !c.needsAttention() && c.rejected == nil && !c.vouches().After(now)
+func (s state) votes(now time.Time) bool {
+	return !s.needsAttention() && s.refusal == nil && !s.vouches().After(now)
 }
 
 // A Reply is the result of one call to one node.

@@ -20,12 +20,12 @@ const (
 func (s *Set) Run(ctx context.Context) error {
 	s.running.Store(true)
 	defer s.running.Store(false)
-	w := watch{Set: s}
+	skewed := map[string]bool{} // clocks that were reported
 	pause := firstProbe
 	for {
 		wait := pause
-		if !w.needsAttention() {
-			pause, wait = firstProbe, w.untilCheck()
+		if !slices.ContainsFunc(s.nodes, func(n *Node) bool { return n.current().needsAttention() }) {
+			pause, wait = firstProbe, s.untilCheck()
 		}
 		select {
 		case <-ctx.Done():
@@ -35,47 +35,37 @@ func (s *Set) Run(ctx context.Context) error {
 		case <-time.After(wait):
 			pause = min(2*pause, maxProbe)
 		}
-		w.checkNodes(ctx)
-		w.compareClocks()
+		s.checkNodes(ctx)
+		skewed = s.compareClocks(skewed)
 	}
 }
 
-// A watch is what Run does, and knows from one time to the next.
-type watch struct {
-	*Set
-	skewed map[string]bool // clocks that were reported
-}
-
-func (w *watch) needsAttention() bool {
-	return slices.ContainsFunc(w.nodes, func(n *Node) bool { return n.condition().needsAttention() })
-}
-
 // untilCheck returns how long until some node has been idle for CheckEvery.
-func (w *watch) untilCheck() time.Duration {
-	wait := w.cfg.CheckEvery
-	for _, n := range w.nodes {
-		wait = min(wait, w.cfg.CheckEvery-time.Since(n.condition().heard))
+func (s *Set) untilCheck() time.Duration {
+	wait := s.cfg.CheckEvery
+	for _, n := range s.nodes {
+		wait = min(wait, s.cfg.CheckEvery-time.Since(n.current().heard))
 	}
 	return max(wait, firstProbe)
 }
 
-func (w *watch) checkNodes(ctx context.Context) {
-	each(w.nodes, func(n *Node) struct{} {
-		switch c := n.condition(); {
+func (s *Set) checkNodes(ctx context.Context) {
+	each(s.nodes, func(n *Node) struct{} {
+		switch c := n.current(); {
 		case c.needsAttention():
-			w.probe(ctx, n)
+			s.probe(ctx, n)
 		case c.doubted:
-			n.state.learn(func(k *known) { k.doubted = false })
-			n.Call(ctx, w.rules.peek, nil)
-			_ = tryWrites(ctx, n) // condition tells it
-		case time.Since(c.heard) >= w.cfg.CheckEvery:
-			n.Call(ctx, w.rules.peek, nil)
+			n.learn(func(st *state) { st.doubted = false })
+			n.Call(ctx, s.rules.peek, nil)
+			_ = tryWrites(ctx, n) // current tells it
+		case time.Since(c.heard) >= s.cfg.CheckEvery:
+			n.Call(ctx, s.rules.peek, nil)
 		}
 		return struct{}{}
 	})
-	for _, n := range w.nodes {
-		if c := n.condition(); c.blank && c.cause == nil && c.refused == nil {
-			w.adopt(ctx)
+	for _, n := range s.nodes {
+		if c := n.current(); c.blank && c.cause == nil && c.unfit == nil {
+			s.adopt(ctx)
 			return
 		}
 	}
@@ -83,26 +73,26 @@ func (w *watch) checkNodes(ctx context.Context) {
 
 // probe examines a node that is down or refused. It must pass all checks again, since
 // another server may have its address now.
-func (w *watch) probe(ctx context.Context, n *Node) {
+func (s *Set) probe(ctx context.Context, n *Node) {
 	v := n.examine(ctx)
 	if v.info == nil && !v.answered() {
 		n.observe(ctx, v.reply)
 		return
 	}
-	err := join(v.judge(), w.twin(n))
-	if news := n.state.refuse(err); err == nil {
+	err := join(v.judge(), s.twin(n))
+	if news := n.setUnfit(err); err == nil {
 		n.observe(ctx, v.reply)
-		_ = tryWrites(ctx, n) // condition tells it
-	} else if news && w.cfg.Observer.Down != nil {
-		w.cfg.Observer.Down(n.name, err)
+		_ = tryWrites(ctx, n) // current tells it
+	} else if news && s.cfg.Observer.Down != nil {
+		s.cfg.Observer.Down(n.name, err)
 	}
 }
 
 // twin returns a refusal if another node in use is the same server.
-func (w *watch) twin(n *Node) error {
+func (s *Set) twin(n *Node) error {
 	var views []view
-	for _, o := range w.nodes {
-		if c := o.condition(); o == n || c.cause == nil && c.refused == nil {
+	for _, o := range s.nodes {
+		if c := o.current(); o == n || c.cause == nil && c.unfit == nil {
 			views = append(views, view{node: o, info: serverInfo{"run_id": c.runID}})
 		}
 	}
@@ -110,33 +100,33 @@ func (w *watch) twin(n *Node) error {
 }
 
 // adopt formats nodes that went blank while the others are in use.
-func (w *watch) adopt(ctx context.Context) {
-	c := w.examine(ctx).setAside()
-	if judgeAll(c.views) == nil { // else every call returns the refusal
-		_, _ = c.formatBlank(ctx, census.mayFormat) // failed nodes stay blank and are retried
+func (s *Set) adopt(ctx context.Context) {
+	views := s.setAside(s.examine(ctx))
+	if judgeAll(views) == nil { // else every call returns the refusal
+		_, _ = s.formatBlank(ctx, views) // failed nodes stay blank and are retried
 	}
 }
 
 // compareClocks tells the observer which clocks began or ceased to deviate by more than
-// a quarter of the grace, half of what nodes accept.
-func (w *watch) compareClocks() {
-	tell := w.cfg.Observer.Skewed
+// a quarter of the grace, half of what nodes accept. It returns those that deviate now.
+func (s *Set) compareClocks(before map[string]bool) map[string]bool {
+	tell := s.cfg.Observer.Skewed
 	if tell == nil {
-		return
+		return nil
 	}
 	now := map[string]bool{}
-	for _, c := range skews(w.offsets(), w.cfg.Grace/4) {
+	for _, c := range skews(s.offsets(), s.cfg.Grace/4) {
 		now[c.who] = true
-		if !w.skewed[c.who] {
+		if !before[c.who] {
 			tell(c.who, c.by)
 		}
 	}
-	for who := range w.skewed {
+	for who := range before {
 		if !now[who] {
 			tell(who, 0)
 		}
 	}
-	w.skewed = now
+	return now
 }
 
 // A skew is the offset of a clock.

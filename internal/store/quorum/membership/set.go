@@ -80,14 +80,19 @@ const retryPause = 2 * time.Second
 
 // A Set is the nodes of a cluster. It may be used by many goroutines.
 type Set struct {
-	group
-	era
-	cfg     Config
-	members membership
-	rules   rules
-	wake    chan struct{}
+	cfg   Config
+	nodes []*Node // in the order of the configuration
+	// list is the names of the nodes, sorted, in one line: nodes store it for messages. Its
+	// hash is in every request.
+	list, hash string
+	rules      rules
+	wake       chan struct{} // for Run: a node needs attention
+	running    atomic.Bool   // Run probes nodes that are down
 
-	running atomic.Bool // Run probes nodes that are down
+	mu       sync.Mutex
+	epoch    int64 // of the list, as learned from the nodes; in every request
+	fixed    bool  // a quorum agreed: the epoch does not change any more
+	sealedAt int64 // latest clock reading of the seals of the list before, ms; 0 without one
 }
 
 // Open returns the Set of cfg without contacting any node. It must be closed.
@@ -97,16 +102,16 @@ func Open(cfg Config) (*Set, error) {
 		return nil, err
 	}
 	s := &Set{cfg: cfg, rules: newRules(), wake: make(chan struct{}, 1)}
-	var names []string
 	for i, c := range cfg.Nodes {
 		u, err := c.address()
 		if err != nil {
 			return nil, err
 		}
 		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: client.NewLink(c.Name, u, s.wire(i))})
-		names = append(names, c.Name)
 	}
-	s.members = newMembership(names)
+	sorted := slices.Sorted(slices.Values(s.Names()))
+	sum := sha256.Sum256([]byte(strings.Join(sorted, "\n")))
+	s.list, s.hash = strings.Join(sorted, " "), hex.EncodeToString(sum[:16])
 	return s, nil
 }
 
@@ -181,8 +186,8 @@ func (s *Set) Lacking() []Reply {
 	up := 0
 	var replies [locking.MostNodes]Reply
 	for i, n := range s.nodes {
-		reply, refused := n.refuses()
-		if replies[i] = reply; !refused {
+		reply, unsendable := n.unsendable()
+		if replies[i] = reply; !unsendable {
 			replies[i].Node = n.name
 			up++
 		}
@@ -197,7 +202,7 @@ func (s *Set) Lacking() []Reply {
 // clock. A quorum of answers shows what a quorum has stored since then; older data may
 // be lost. Ok is false while fewer than a quorum are known.
 func (s *Set) RemembersSince() (since time.Time, ok bool) {
-	if since, ok = s.quorumOf(func(condition) bool { return true }); ok {
+	if since, ok = s.quorumOf(func(state) bool { return true }); ok {
 		since = since.Add(-s.cfg.Grace)
 	}
 	return since, ok
@@ -223,121 +228,96 @@ func (s *Set) wakeRun() {
 // not joined.
 func (s *Set) Learn(ctx context.Context) { s.examine(ctx) }
 
-// An era holds the epoch of the list, as learned from the nodes.
-type era struct {
-	mu       sync.Mutex
-	epoch    int64
-	sealedAt int64 // latest clock reading of the seals of the list before, ms
-	fixed    bool  // a quorum agreed; the epoch does not change any more
-}
-
 // Epoch returns the epoch of the list: 0 until Join or Learn found another. It grows by
 // one with each change of the list, and is fixed once a quorum of nodes agrees. Every
-// request carries it, so nodes refuse replicas with a former list.
-func (e *era) Epoch() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.epoch
+// request carries it, so nodes refuse replicas with a former list, also if the list was
+// changed back.
+func (s *Set) Epoch() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch
 }
 
-// seals returns the latest clock reading of the seals before this list, 0 if the list
-// was never changed.
-func (e *era) seals() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.sealedAt
+func (s *Set) fixEpoch(epoch int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch, s.fixed = epoch, true
 }
 
-// set sets the final epoch.
-func (e *era) set(epoch int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.epoch, e.fixed = epoch, true
-}
-
-// learn takes the epoch from the nodes that hold the list: the one of a quorum, else
+// learnEpoch takes the epoch from the nodes that hold the list: the one of a quorum, else
 // the largest, since the others were left behind.
-func (e *era) learn(views []view, quorum int) {
-	epoch, agreed := agree(views, quorum)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.fixed {
-		e.epoch, e.fixed = epoch, agreed
-	}
-	for _, v := range views {
-		if v.listed() && v.held.epoch == e.epoch && v.held.sealedFor == "" {
-			e.sealedAt = max(e.sealedAt, v.held.sealedAt)
-		}
-	}
-}
-
-// agree returns the epoch of the nodes that hold the list, and whether a quorum has it.
-func agree(views []view, quorum int) (epoch int64, agreed bool) {
-	holders := map[int64]int{}
+func (s *Set) learnEpoch(views []view) {
+	epoch, agreed, holders := int64(0), false, map[int64]int{}
 	for _, v := range views {
 		if !v.listed() {
 			continue
 		}
-		if holders[v.held.epoch]++; holders[v.held.epoch] >= quorum {
-			return v.held.epoch, true
+		if holders[v.record.epoch]++; holders[v.record.epoch] >= s.Quorum() {
+			epoch, agreed = v.record.epoch, true
+			break
 		}
-		epoch = max(epoch, v.held.epoch)
+		epoch = max(epoch, v.record.epoch)
 	}
-	return epoch, false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.fixed {
+		s.epoch, s.fixed = epoch, agreed
+	}
+	for _, v := range views {
+		if v.listed() && v.record.epoch == s.epoch && v.record.sealedFor == "" {
+			s.sealedAt = max(s.sealedAt, v.record.sealedAt)
+		}
+	}
 }
 
-// A group is the nodes that vote together, and what their last replies say. Run keeps
-// the replies younger than about Config.CheckEvery.
-type group struct{ nodes []*Node }
-
 // Len returns how many nodes are configured.
-func (g group) Len() int { return len(g.nodes) }
+func (s *Set) Len() int { return len(s.nodes) }
 
 // Quorum returns how many nodes are a quorum.
-func (g group) Quorum() int { return len(g.nodes)/2 + 1 }
+func (s *Set) Quorum() int { return len(s.nodes)/2 + 1 }
 
 // single reports whether one node is the whole store. Another server may take its place.
-func (g group) single() bool { return len(g.nodes) == 1 }
+func (s *Set) single() bool { return len(s.nodes) == 1 }
 
 // OneStore reports whether one Redis keeps everything, in place of a list of nodes.
-func (g group) OneStore() bool { return g.single() && g.nodes[0].name == SingleName }
+func (s *Set) OneStore() bool { return s.single() && s.nodes[0].name == SingleName }
 
 // Silence is locking.ErrNoQuorum, in other words for one store.
-func (g group) Silence() error {
-	if g.OneStore() {
+func (s *Set) Silence() error {
+	if s.OneStore() {
 		return storeSilent{}
 	}
 	return locking.ErrNoQuorum
 }
 
 // Nodes returns the nodes in the order of the configuration.
-func (g group) Nodes() []*Node { return slices.Clone(g.nodes) }
+func (s *Set) Nodes() []*Node { return slices.Clone(s.nodes) }
 
 // Names returns the nodes' names in the order of the configuration.
-func (g group) Names() []string {
-	names := make([]string, len(g.nodes))
-	for i, n := range g.nodes {
+func (s *Set) Names() []string {
+	names := make([]string, len(s.nodes))
+	for i, n := range s.nodes {
 		names[i] = n.name
 	}
 	return names
 }
 
 // NewFan returns a Fan over the nodes, for Start.
-func (g group) NewFan() *client.Fan { return &client.Fan{Quorum: g.Quorum()} }
+func (s *Set) NewFan() *client.Fan { return &client.Fan{Quorum: s.Quorum()} }
 
 // Call runs the script on all nodes at once, as Node.Call does, and returns one reply
 // per node, in the order of the configuration.
-func (g group) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
-	return each(g.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
+func (s *Set) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
+	return each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
 }
 
 // Answers returns the replies of the nodes that answered. With fewer than a quorum the
 // error matches locking.ErrNoQuorum and quotes the others. It also matches
 // locking.ErrRefused if nodes refused it. Doing describes the operation.
-func (g group) Answers(doing string, replies []Reply) ([]Reply, error) {
+func (s *Set) Answers(doing string, replies []Reply) ([]Reply, error) {
 	var good []Reply
 	var errs errorList
-	refuse, silence := 0, g.Silence()
+	refuse, silence := 0, s.Silence()
 	for _, r := range replies {
 		if r.Err == nil {
 			good = append(good, r)
@@ -348,17 +328,17 @@ func (g group) Answers(doing string, replies []Reply) ([]Reply, error) {
 			refuse++
 		}
 	}
-	if len(good) >= g.Quorum() {
+	if len(good) >= s.Quorum() {
 		return good, nil
 	}
-	if refuse > g.Len()-g.Quorum() {
+	if refuse > s.Len()-s.Quorum() {
 		silence = refusal{}
 	}
-	if g.OneStore() {
+	if s.OneStore() {
 		return nil, fmt.Errorf("%s: %w: %w", doing, silence, replies[0].Err)
 	}
 	return nil, fmt.Errorf("%s: %w: %d of %d nodes can be used: %w",
-		doing, silence, len(good), g.Len(), errs)
+		doing, silence, len(good), s.Len(), errs)
 }
 
 // each runs f for every node at once and waits for all.
@@ -385,10 +365,10 @@ type NodeState struct {
 }
 
 // NodeStates returns what is known of each node, in the order of the configuration.
-func (g group) NodeStates() []NodeState {
-	all := make([]NodeState, len(g.nodes))
-	for i, n := range g.nodes {
-		c := n.condition()
+func (s *Set) NodeStates() []NodeState {
+	all := make([]NodeState, len(s.nodes))
+	for i, n := range s.nodes {
+		c := n.current()
 		all[i] = NodeState{
 			Node: n.name, Up: c.clock.taken && c.cause == nil,
 			Votes:  c.hasFloor && c.votes(time.Now()),
@@ -400,9 +380,9 @@ func (g group) NodeStates() []NodeState {
 
 // Vouching returns when a quorum of the nodes votes on ticks again, by the local clock;
 // zero if it does now. Ok is false while fewer than a quorum are up and known.
-func (g group) Vouching() (at time.Time, ok bool) {
-	at, ok = g.quorumOf(func(c condition) bool {
-		return c.cause == nil && c.refused == nil && c.rejected == nil && c.unwritable == nil
+func (s *Set) Vouching() (at time.Time, ok bool) {
+	at, ok = s.quorumOf(func(c state) bool {
+		return c.cause == nil && c.unfit == nil && c.refusal == nil && c.unwritable == nil
 	})
 	if !at.After(time.Now()) {
 		at = time.Time{}
@@ -412,30 +392,30 @@ func (g group) Vouching() (at time.Time, ok bool) {
 
 // quorumOf returns when a quorum of the nodes accepted by counts votes, false if too
 // few are known.
-func (g group) quorumOf(counts func(condition) bool) (time.Time, bool) {
+func (s *Set) quorumOf(counts func(state) bool) (time.Time, bool) {
 	var moments []time.Time
-	for _, n := range g.nodes {
-		if c := n.condition(); c.hasFloor && counts(c) {
+	for _, n := range s.nodes {
+		if c := n.current(); c.hasFloor && counts(c) {
 			moments = append(moments, c.vouches())
 		}
 	}
-	if len(moments) < g.Quorum() {
+	if len(moments) < s.Quorum() {
 		return time.Time{}, false
 	}
 	slices.SortFunc(moments, time.Time.Compare)
-	return moments[g.Quorum()-1], true
+	return moments[s.Quorum()-1], true
 }
 
 // Unusable returns an error for each node that cannot be used now.
-func (g group) Unusable() []error {
+func (s *Set) Unusable() []error {
 	var errs []error
-	for _, n := range g.nodes {
-		c := n.condition()
+	for _, n := range s.nodes {
+		c := n.current()
 		switch {
-		case c.refused != nil:
-			errs = append(errs, c.refused) // names the node
-		case c.rejected != nil:
-			errs = append(errs, c.rejected)
+		case c.unfit != nil:
+			errs = append(errs, c.unfit) // names the node
+		case c.refusal != nil:
+			errs = append(errs, c.refusal)
 		case c.cause != nil:
 			errs = append(errs, locking.NodeError{Node: n.name, Err: c.cause})
 		case c.unwritable != nil:
@@ -454,26 +434,14 @@ var errNotAsked = errors.New("not called yet")
 
 // offsets returns how far each node's clock is ahead of the local one, by its replies.
 // Nodes that never answered are left out.
-func (g group) offsets() []skew {
+func (s *Set) offsets() []skew {
 	var list []skew
-	for _, n := range g.nodes {
-		if c := n.condition(); c.clock.taken {
+	for _, n := range s.nodes {
+		if c := n.current(); c.clock.taken {
 			list = append(list, skew{n.name, c.clock.offset})
 		}
 	}
 	return list
-}
-
-// membership describes the list of nodes in every request.
-type membership struct {
-	names string // sorted, joined by spaces; stored on nodes for messages
-	hash  string
-}
-
-func newMembership(names []string) membership {
-	sorted := slices.Sorted(slices.Values(names))
-	sum := sha256.Sum256([]byte(strings.Join(sorted, "\n")))
-	return membership{names: strings.Join(sorted, " "), hash: hex.EncodeToString(sum[:16])}
 }
 
 // Service returns the name of the service that the namespace belongs to; "" if it was never
