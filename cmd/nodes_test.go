@@ -24,7 +24,7 @@ import (
 func checkup() membership.Checkup {
 	well := membership.Status{
 		Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true,
-		Server:  membership.Server{Role: "master", Version: "7.0.15", RunID: "a3f1d1c6f7f04f3c8b6a", Persistence: "aof", MaxmemoryPolicy: "noeviction"},
+		Role: "master", Version: "7.0.15", RunID: "a3f1d1c6f7f04f3c8b6a", Persistence: "aof", MaxmemoryPolicy: "noeviction",
 		Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, Epoch: 1,
 		Since: tick.Add(-time.Hour + 250*time.Millisecond), Vouches: true, VouchesAt: tick.Add(-59 * time.Minute),
 		RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
@@ -47,18 +47,26 @@ func checkup() membership.Checkup {
 		s.Err = &membership.RefusedError{Node: s.Name, Reason: "the node is sealed for a change to the list [10.0.4.1:6379 10.0.5.1:6379]: finish it with quorate nodes change"}
 	})
 	down := membership.Status{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
+	checked := func(s membership.Status, used int64, findings ...membership.Finding) membership.Status {
+		s.UsedMemory, s.Findings = used, findings
+		return s
+	}
+	best := checked(well, 12<<20)
+	best.Fsync, best.MaxMemory, best.MayRestart = "always", 100<<20, true
+	durable := checked(declared, 3<<20, membership.Finding{
+		Topic: "persistence", Level: membership.Note,
+		Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice",
+	})
+	durable.Fsync = "everysec"
 	return membership.Checkup{
-		Nodes: []membership.Condition{
-			{Status: well, Fsync: "always", MaxMemory: 100 << 20, UsedMemory: 12 << 20, MayRestart: true},
-			{Status: restarted, UsedMemory: 3 << 20, Findings: []membership.Finding{
-				{Topic: "state", Level: membership.Wait, Text: restarted.Why},
-				{Topic: "eviction", Level: membership.Fix, Text: restarted.Warnings[0]},
-			}},
-			{Status: declared, Fsync: "everysec", UsedMemory: 3 << 20, Findings: []membership.Finding{
-				{Topic: "persistence", Level: membership.Note, Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice"},
-			}},
-			{Status: sealed, Findings: []membership.Finding{{Topic: "state", Level: membership.Fix, Text: "it is sealed"}}},
-			{Status: down, Findings: []membership.Finding{{Topic: "state", Level: membership.Fix, Text: "it does not answer"}}},
+		Nodes: []membership.Status{
+			best,
+			checked(restarted, 3<<20,
+				membership.Finding{Topic: "state", Level: membership.Wait, Text: restarted.Why},
+				membership.Finding{Topic: "eviction", Level: membership.Fix, Text: restarted.Warnings[0]}),
+			durable,
+			checked(sealed, 0, membership.Finding{Topic: "state", Level: membership.Fix, Text: "it is sealed"}),
+			checked(down, 0, membership.Finding{Topic: "state", Level: membership.Fix, Text: "it does not answer"}),
 		},
 		Local:  []membership.Finding{{Topic: "clock", Level: membership.Fix, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
 		NextAt: tick.Add(20 * time.Second),
@@ -68,13 +76,9 @@ func checkup() membership.Checkup {
 func TestGoldenNodes(t *testing.T) {
 	t.Parallel()
 	c := checkup()
-	var statuses []membership.Status
-	for _, n := range c.Nodes {
-		statuses = append(statuses, n.Status)
-	}
 	for _, format := range []string{"json", "table"} {
 		var list, check bytes.Buffer
-		if err := errors.Join(printNodes(&list, quorum.NodeRows(statuses), format), printCheckup(&check, cluster.Judge(5, c), format)); err != nil {
+		if err := errors.Join(printNodes(&list, quorum.NodeRows(c.Nodes), format), printCheckup(&check, cluster.Judge(5, c), format)); err != nil {
 			t.Fatal(err)
 		}
 		cmdtest.Golden(t, "nodes."+format, list.String())

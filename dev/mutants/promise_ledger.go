@@ -37,7 +37,7 @@ var outcomes = promise{
 			{redisledger + "merge.go", "c.held = c.held || r.Owner", "c.held = true || r.Owner"},
 		}},
 		{"ledger: a minority of nodes is read", in(redisledger, "TestNoQuorum"), []edit{
-			{members + "set.go", "if len(good) >= g.Quorum() {", "if len(good) > 0 {"},
+			{members + "set.go", "if len(good) >= s.Quorum() {", "if len(good) > 0 {"},
 		}},
 		{"store: a dead run is running", in(oneledger, "TestLedgerConforms", "TestInterruptedWhenTheLeaseEnds"), []edit{
 			{oneledger + "read.go", "if lease.Of(of, now).Open() {", "if of.Of(lease.Owner).Open() {"},

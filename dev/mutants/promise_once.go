@@ -38,10 +38,10 @@ var oncePerTick = promise{
 			{scripts + "forget.lua", "tick = math.max(tick, tonumber(at) or 0)", ""},
 		}},
 		{"C1: half of the nodes are a quorum", in(redlock, "TestClusterSizes").saying("validity was used up before the claim was complete"), []edit{
-			{members + "set.go", "return len(g.nodes)/2 + 1", "return max(1, len(g.nodes)/2)"},
+			{members + "set.go", "return len(s.nodes)/2 + 1", "return max(1, len(g.nodes)/2)"},
 		}},
 		{"C1: one node is a quorum, on real servers", in("dev/faults", "TestPartitions").saying("without a quorum won"), []edit{
-			{members + "set.go", "return len(g.nodes)/2 + 1", "return 1"},
+			{members + "set.go", "return len(s.nodes)/2 + 1", "return 1"},
 			{redlock + "try.go", "return v.ok(), err", "_, _ = v, err\n\treturn count(c.t.first.votes, protocol.OK) > 0, nil"},
 		}},
 		{"C1: two tries of a replica share a value", in(redlock, "TestOwnerIsUnique"), []edit{

@@ -144,7 +144,7 @@ func CheckRows(c membership.Checkup) []view.Check {
 	for _, n := range c.Nodes {
 		rows = append(rows, checkRow(n))
 	}
-	if i := slices.IndexFunc(c.Nodes, func(n membership.Condition) bool { return n.Reachable }); i >= 0 { // said once
+	if i := slices.IndexFunc(c.Nodes, func(n membership.Status) bool { return n.Reachable }); i >= 0 { // said once
 		rows[i].Findings = append(rows[i].Findings, view.ServiceFinding(c.Service)...)
 	}
 	if len(c.Local) > 0 {
@@ -155,9 +155,9 @@ func CheckRows(c membership.Checkup) []view.Check {
 	return rows
 }
 
-func checkRow(n membership.Condition) view.Check {
+func checkRow(n membership.Status) view.Check {
 	row := view.Check{
-		Node: view.Optional(n.Name), Kind: view.KindNode, State: nodeState(n.Status), Verdict: "ok", MayRestart: n.MayRestart,
+		Node: view.Optional(n.Name), Kind: view.KindNode, State: nodeState(n), Verdict: "ok", MayRestart: n.MayRestart,
 		Findings: findingRows(n.Findings), Version: view.Optional(n.Version), Persistence: view.Optional(n.Persistence),
 		Fsync: view.Optional(n.Fsync), Eviction: view.Optional(n.MaxmemoryPolicy),
 		MaxMemory: view.Optional(n.MaxMemory), UsedMemory: view.Optional(n.UsedMemory),
@@ -165,7 +165,7 @@ func checkRow(n membership.Condition) view.Check {
 	if level := n.Level(); level > membership.Note {
 		row.Verdict = level.String()
 	}
-	row.RTTMillis, row.OffsetMilli = distance(n.Status)
+	row.RTTMillis, row.OffsetMilli = distance(n)
 	return row
 }
 

@@ -12,9 +12,161 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
+// A Status is the result of one examination of a node.
+type Status struct {
+	Name string
+	// URL is without secrets.
+	URL string
+	// Reachable reports whether the node answered. Err is what is wrong with it,
+	// reachable or not; nil if nothing is.
+	Reachable bool
+	Err       error
+	// Slow: it did not answer in time, asked twice, but has answered within the last
+	// Config.CheckEvery. It, the network or this machine may only be busy.
+	Slow bool
+
+	// Of its INFO. Persistence is aof, rdb or none; empty if unknown.
+	Role, Version, RunID, Persistence, MaxmemoryPolicy string
+
+	// Blank: the node holds nothing of the namespace.
+	Blank bool
+	// Embedded: the node lives inside a process, for development.
+	Embedded bool
+	// Members are the names of the list that the node belongs to.
+	Members []string
+	// Epoch counts the changes of the list, of a formatted node.
+	Epoch int64
+	// SealedFor are the names of the list that the node is sealed for, nil if no change
+	// is in progress.
+	SealedFor []string
+	// Since is the time since which the node remembers, by its own clock; zero if it
+	// was declared as new.
+	Since time.Time
+	// Vouches reports whether the node votes on current ticks. VouchesAt is when it does,
+	// by the local clock; zero if unknown.
+	Vouches   bool
+	VouchesAt time.Time
+	// Why says why the node does not vote yet; empty if it votes or Err is set.
+	Why string
+
+	// RTT is the round trip of the examination. Offset is how far the node's clock is
+	// ahead of the local one.
+	RTT      time.Duration
+	Offset   time.Duration
+	Warnings []string
+
+	// By Check only:
+
+	// Fsync is the node's appendfsync, empty if it cannot be read.
+	Fsync string
+	// MaxMemory is the node's limit in bytes, 0 without one. UsedMemory counts toward
+	// it.
+	MaxMemory, UsedMemory int64
+	// MayRestart reports whether a quorum of the other nodes votes.
+	MayRestart bool
+	Findings   []Finding
+}
+
+// Inspect examines all nodes, late ones twice. It changes nothing on them, except that
+// a node with an unnoticed restart abstains from now on.
+func (s *Set) Inspect(ctx context.Context) []Status {
+	views := s.examineWith(ctx, (*Node).examineTwice)
+	out := make([]Status, len(views))
+	for i, v := range views {
+		out[i] = v.status()
+	}
+	return out
+}
+
+// examineTwice examines the node again if it was late.
+func (n *Node) examineTwice(ctx context.Context) view {
+	v := n.examine(ctx)
+	if late(v.reply.Err) && ctx.Err() == nil {
+		v = n.examine(ctx)
+	}
+	return v
+}
+
+// late reports whether a call ran out of time, as opposed to an error of the node or its
+// machine.
+func late(err error) bool {
+	var end net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &end) && end.Timeout()
+}
+
+func (v view) status() Status {
+	st := Status{
+		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
+		Role: v.info["role"], Version: v.info.version(), RunID: v.info.runID(),
+		Persistence: v.info.persistence(), MaxmemoryPolicy: v.info.eviction(),
+		Warnings: v.warnings(), Err: v.judge(),
+	}
+	if st.Err == nil {
+		st.Err = v.reply.Err
+	}
+	if c := v.node.current(); st.Err == nil && c.unwritable != nil {
+		st.Err = c.unwritable
+	}
+	cfg := &v.node.set.cfg
+	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.current().heard) < cfg.CheckEvery
+	if st.Slow {
+		st.Err = fmt.Errorf("it did not answer within %v, asked twice, but has within the last %v: %w", cfg.Timeout, cfg.CheckEvery, st.Err)
+	}
+	if !v.reply.NodeTime.IsZero() {
+		st.RTT, st.Offset = v.reply.Received.Sub(v.reply.Sent), v.offset()
+	}
+	if v.reply.Err != nil {
+		return st
+	}
+	st.Embedded, st.Since, st.Epoch = v.record.embedded, v.record.since, v.record.epoch
+	st.SealedFor = strings.Fields(v.record.sealedNames)
+	st.Members = strings.Fields(v.record.names)
+	st.Vouches = v.record.floor.Before(v.reply.NodeTime)
+	st.VouchesAt = v.record.floor.Add(-st.Offset)
+	if !st.Vouches && st.Err == nil {
+		st.Why = fmt.Sprintf("it came, or came back, at %s and may have lost its memory: it votes on ticks after %s",
+			clockTime(v.record.since.Add(-st.Offset)), clockTime(st.VouchesAt))
+	}
+	return st
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05Z") }
+
+func (v view) warnings() []string {
+	var all []string
+	if p := v.info.eviction(); strings.HasPrefix(p, "volatile-") {
+		all = append(all, fmt.Sprintf("maxmemory-policy %s may evict leases (tokens and claims stay): run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", p))
+	}
+	if text := v.copiesText(); text != "" {
+		all = append(all, text)
+	}
+	return all
+}
+
+// copiesText says what is wrong with redis.copies: the number of replicas of the only node.
+func (v view) copiesText() string {
+	if !v.node.set.single() || v.info["connected_slaves"] == "" {
+		return ""
+	}
+	want, have := v.node.set.cfg.Copies, int(v.info.number("connected_slaves"))
+	replicas := fmt.Sprintf("it has %d replicas", have)
+	if have == 1 {
+		replicas = "it has 1 replica"
+	}
+	switch {
+	case have < want:
+		return fmt.Sprintf("%s, redis.copies is %d: no tick starts and no lease is extended until all follow it; start the missing ones, or lower redis.copies", replicas, want)
+	case have > want && want == 0 && v.node.set.cfg.Durable:
+		return replicas + ", and redis.durable says that one that takes its place has everything that it acknowledged. If that is not so, a tick may run twice: set redis.durable: false"
+	case have > want:
+		return fmt.Sprintf("%s, redis.copies is %d: if one takes its place while it still runs, a tick may run twice; set redis.copies: %d", replicas, want, have)
+	}
+	return ""
+}
+
 // A Checkup is the result of Check.
 type Checkup struct {
-	Nodes []Condition
+	Nodes []Status
 	// Local holds findings about this machine.
 	Local []Finding
 	// Next is the node to restart next, the one that has voted longest. It is empty
@@ -25,19 +177,6 @@ type Checkup struct {
 	NextAt time.Time
 	// Service is the one that the namespace belongs to; empty if nobody has named it.
 	Service string
-}
-
-// A Condition is the result of Check for one node.
-type Condition struct {
-	Status
-	// Fsync is the node's appendfsync, empty if it cannot be read.
-	Fsync string
-	// MaxMemory is the node's limit in bytes, 0 without one. UsedMemory counts toward
-	// it.
-	MaxMemory, UsedMemory int64
-	// MayRestart reports whether a quorum of the other nodes votes.
-	MayRestart bool
-	Findings   []Finding
 }
 
 // A Finding will cost votes, memory or ticks. Its text says what to do.
@@ -61,7 +200,7 @@ const (
 func (l Level) String() string { return [...]string{"note", "wait", "mend"}[l] }
 
 // Level returns the highest level of the findings.
-func (n Condition) Level() Level {
+func (n Status) Level() Level {
 	worst := Note
 	for _, f := range n.Findings {
 		worst = max(worst, f.Level)
@@ -85,10 +224,8 @@ func (s *Set) Check(ctx context.Context) Checkup {
 	each(nodesOf(views, view.usable), func(n *Node) error { return tryWrites(ctx, n) })
 	c.Service, _ = s.Service(ctx, "", false) // without a quorum the findings say why
 	for i, v := range views {
-		n := Condition{
-			Status: v.status(), Fsync: fsync[i],
-			MaxMemory: v.info.number("maxmemory"), UsedMemory: v.info.number("used_memory"),
-		}
+		n := v.status()
+		n.Fsync, n.MaxMemory, n.UsedMemory = fsync[i], v.info.number("maxmemory"), v.info.number("used_memory")
 		if best := v.node.current().clock; best.taken {
 			n.RTT, n.Offset = best.rtt, best.offset
 		}
@@ -116,7 +253,7 @@ func (c Checkup) vouching(besides string) int {
 
 // next chooses the node to restart next, or says when one may be restarted.
 func (c Checkup) next(quorum int) (string, time.Time) {
-	var vouch []Condition
+	var vouch []Status
 	var later []time.Time
 	for _, n := range c.Nodes {
 		switch {
@@ -128,7 +265,7 @@ func (c Checkup) next(quorum int) (string, time.Time) {
 		}
 	}
 	if len(vouch) > quorum {
-		longest := slices.MinFunc(vouch, func(a, b Condition) int { return a.Since.Compare(b.Since) })
+		longest := slices.MinFunc(vouch, func(a, b Status) int { return a.Since.Compare(b.Since) })
 		return longest.Name, time.Time{}
 	}
 	slices.SortFunc(later, time.Time.Compare)
@@ -139,7 +276,7 @@ func (c Checkup) next(quorum int) (string, time.Time) {
 }
 
 // judgeState says why the node does not vote, if it does not.
-func (n Condition) judgeState() []Finding {
+func (n Status) judgeState() []Finding {
 	switch {
 	case !n.Reachable:
 		return []Finding{{"state", Fix, "it does not answer (" + n.Err.Error() + "): start it, or replace it"}}
@@ -166,7 +303,7 @@ func (s *Set) judgeClock(apart []skew, name string) []Finding {
 }
 
 // judgeLatency finds nodes that may soon time out.
-func (n Condition) judgeLatency(s *Set) []Finding {
+func (n Status) judgeLatency(s *Set) []Finding {
 	if n.RTT <= s.cfg.Timeout/4 {
 		return nil
 	}
@@ -178,7 +315,7 @@ func (n Condition) judgeLatency(s *Set) []Finding {
 const fullShare = 0.8
 
 // judgeMemory finds nodes that will soon refuse writes.
-func (n Condition) judgeMemory() []Finding {
+func (n Status) judgeMemory() []Finding {
 	if n.MaxMemory == 0 || float64(n.UsedMemory) < fullShare*float64(n.MaxMemory) {
 		return nil
 	}
@@ -187,7 +324,7 @@ func (n Condition) judgeMemory() []Finding {
 
 // judgeData says what a restart or an eviction of keys would delete, and what that
 // costs.
-func (n Condition) judgeData(s *Set, v view) []Finding {
+func (n Status) judgeData(s *Set, v view) []Finding {
 	if !n.Reachable || n.Embedded {
 		return nil
 	}
@@ -226,7 +363,7 @@ func (s *Set) judgeCopies(v view) []Finding {
 }
 
 // loses describes what the node loses in a crash, "" for nothing.
-func (n Condition) loses(info serverInfo, oneStore bool) (string, Level) {
+func (n Status) loses(info serverInfo, oneStore bool) (string, Level) {
 	switch {
 	case n.Persistence == "none" && oneStore:
 		return "all it holds; back before another server takes its place, it empties its replicas, too; set appendonly yes", Fix
@@ -245,7 +382,7 @@ func (n Condition) loses(info serverInfo, oneStore bool) (string, Level) {
 }
 
 // notDurable reports that redis.durable is wrong.
-func (n Condition) notDurable(loses string) Finding {
+func (n Status) notDurable(loses string) Finding {
 	if n.Persistence == "aof" && n.Fsync == "" {
 		return Finding{"persistence", Note, "redis.durable needs appendfsync always, which cannot be read here: make sure of it"}
 	}

@@ -181,38 +181,6 @@ func (v view) offset() time.Duration {
 	return v.reply.offset()
 }
 
-func (v view) warnings() []string {
-	var all []string
-	if p := v.info.eviction(); strings.HasPrefix(p, "volatile-") {
-		all = append(all, fmt.Sprintf("maxmemory-policy %s may evict leases (tokens and claims stay): run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", p))
-	}
-	if text := v.copiesText(); text != "" {
-		all = append(all, text)
-	}
-	return all
-}
-
-// copiesText says what is wrong with redis.copies: the number of replicas of the only node.
-func (v view) copiesText() string {
-	if !v.node.set.single() || v.info["connected_slaves"] == "" {
-		return ""
-	}
-	want, have := v.node.set.cfg.Copies, int(v.info.number("connected_slaves"))
-	replicas := fmt.Sprintf("it has %d replicas", have)
-	if have == 1 {
-		replicas = "it has 1 replica"
-	}
-	switch {
-	case have < want:
-		return fmt.Sprintf("%s, redis.copies is %d: no tick starts and no lease is extended until all follow it; start the missing ones, or lower redis.copies", replicas, want)
-	case have > want && want == 0 && v.node.set.cfg.Durable:
-		return replicas + ", and redis.durable says that one that takes its place has everything that it acknowledged. If that is not so, a tick may run twice: set redis.durable: false"
-	case have > want:
-		return fmt.Sprintf("%s, redis.copies is %d: if one takes its place while it still runs, a tick may run twice; set redis.copies: %d", replicas, want, have)
-	}
-	return ""
-}
-
 // twins returns a refusal for each pair of nodes that are one server.
 func twins(views []view) []error {
 	var errs []error
@@ -231,111 +199,6 @@ func twins(views []view) []error {
 	return errs
 }
 
-// A Status is the result of one examination of a node.
-type Status struct {
-	Name string
-	// URL is without secrets.
-	URL string
-	// Reachable reports whether the node answered. Err is what is wrong with it,
-	// reachable or not; nil if nothing is.
-	Reachable bool
-	Err       error
-	// Slow: it did not answer in time, asked twice, but has answered within the last
-	// Config.CheckEvery. It, the network or this machine may only be busy.
-	Slow bool
-
-	Server
-	// Blank: the node holds nothing of the namespace.
-	Blank bool
-	// Embedded: the node lives inside a process, for development.
-	Embedded bool
-	// Members are the names of the list that the node belongs to.
-	Members []string
-	// Epoch counts the changes of the list, of a formatted node.
-	Epoch int64
-	// SealedFor are the names of the list that the node is sealed for, nil if no change
-	// is in progress.
-	SealedFor []string
-	// Since is the time since which the node remembers, by its own clock; zero if it
-	// was declared as new.
-	Since time.Time
-	// Vouches reports whether the node votes on current ticks. VouchesAt is when it does,
-	// by the local clock; zero if unknown.
-	Vouches   bool
-	VouchesAt time.Time
-	// Why says why the node does not vote yet; empty if it votes or Err is set.
-	Why string
-
-	// RTT is the round trip of the examination. Offset is how far the node's clock is
-	// ahead of the local one.
-	RTT      time.Duration
-	Offset   time.Duration
-	Warnings []string
-}
-
-// Inspect examines all nodes, late ones twice. It changes nothing on them, except that
-// a node with an unnoticed restart abstains from now on.
-func (s *Set) Inspect(ctx context.Context) []Status {
-	views := s.examineWith(ctx, (*Node).examineTwice)
-	out := make([]Status, len(views))
-	for i, v := range views {
-		out[i] = v.status()
-	}
-	return out
-}
-
-// examineTwice examines the node again if it was late.
-func (n *Node) examineTwice(ctx context.Context) view {
-	v := n.examine(ctx)
-	if late(v.reply.Err) && ctx.Err() == nil {
-		v = n.examine(ctx)
-	}
-	return v
-}
-
-// late reports whether a call ran out of time, as opposed to an error of the node or its
-// machine.
-func late(err error) bool {
-	var end net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &end) && end.Timeout()
-}
-
-func (v view) status() Status {
-	st := Status{
-		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
-		Server: v.info.server(), Warnings: v.warnings(), Err: v.judge(),
-	}
-	if st.Err == nil {
-		st.Err = v.reply.Err
-	}
-	if c := v.node.current(); st.Err == nil && c.unwritable != nil {
-		st.Err = c.unwritable
-	}
-	cfg := &v.node.set.cfg
-	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.current().heard) < cfg.CheckEvery
-	if st.Slow {
-		st.Err = fmt.Errorf("it did not answer within %v, asked twice, but has within the last %v: %w", cfg.Timeout, cfg.CheckEvery, st.Err)
-	}
-	if !v.reply.NodeTime.IsZero() {
-		st.RTT, st.Offset = v.reply.Received.Sub(v.reply.Sent), v.offset()
-	}
-	if v.reply.Err != nil {
-		return st
-	}
-	st.Embedded, st.Since, st.Epoch = v.record.embedded, v.record.since, v.record.epoch
-	st.SealedFor = strings.Fields(v.record.sealedNames)
-	st.Members = strings.Fields(v.record.names)
-	st.Vouches = v.record.floor.Before(v.reply.NodeTime)
-	st.VouchesAt = v.record.floor.Add(-st.Offset)
-	if !st.Vouches && st.Err == nil {
-		st.Why = fmt.Sprintf("it came, or came back, at %s and may have lost its memory: it votes on ticks after %s",
-			clockTime(v.record.since.Add(-st.Offset)), clockTime(st.VouchesAt))
-	}
-	return st
-}
-
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05Z") }
-
 // serverInfo holds the fields of a server's INFO.
 type serverInfo map[string]string
 
@@ -352,21 +215,6 @@ func parseInfo(text string) serverInfo {
 func (i serverInfo) runID() string    { return i["run_id"] }
 func (i serverInfo) isReplica() bool  { return i["role"] == "slave" || i["role"] == "replica" }
 func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
-
-// A Server is what a node's INFO says about it.
-type Server struct {
-	Role, Version, RunID string
-	// Persistence is aof, rdb or none; empty if unknown.
-	Persistence     string
-	MaxmemoryPolicy string
-}
-
-func (i serverInfo) server() Server {
-	return Server{
-		Role: i["role"], Version: i.version(), RunID: i.runID(),
-		Persistence: i.persistence(), MaxmemoryPolicy: i.eviction(),
-	}
-}
 
 // version returns the server's release. Valkey also reports the Redis version it is
 // compatible with.
