@@ -2,12 +2,15 @@ package scheduler
 
 import (
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/recorder"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -173,4 +176,122 @@ func (d *dispatcher) clear() {
 			d.proceed(j, l)
 		}
 	}
+}
+
+// A starter starts attempts.
+type starter struct {
+	cfg      Config
+	jobs     *jobTable
+	live     func() []Replica // the replicas believed to be alive
+	deps     *attempt.Deps
+	contexts attempt.Contexts
+	working  *sync.WaitGroup
+	// Where attempts report to.
+	inbox *inbox
+	done  <-chan struct{} // closed when the loop has ended
+}
+
+// start begins the attempt for the next tick of the lane, in its own goroutine.
+func (s *starter) start(j *jobState, l *lane, t job.Tick, now time.Time) *ticket {
+	rank, crowd, lead := s.rankFor(j.Job, t.At)
+	if s.cfg.MaxRunning > 0 {
+		rank += s.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the places
+	}
+	b := attempt.NewBrief(j.Job.Backfilling(t), t, rank, crowd, s.contexts)
+	own := &ticket{Brief: b, owner: j, lane: l, watches: t.Trigger == ledger.ByRerun}
+	how := attempt.Start{Until: t.Until}
+	how.Delay, how.HeadStart = s.turn(rank, t.Until.Sub(now))
+	if (t.Late(now) || t.Trigger == ledger.ByCatchUp) && t.Latest.After(now) {
+		how.CaughtUp, own.catchesUp, how.Until = true, t.Trigger != ledger.ByRerun, t.Latest
+		how.Delay, how.HeadStart = s.turn(rank, t.Latest.Sub(now))
+		how.Delay += j.CatchUpPause(t)
+	}
+	how.Delay = max(how.Delay, min(lead, how.Until.Sub(now)/2))
+	how.Earlier = l.earlierTicks(j.Job, t)
+	how.First = rank == 0 && !how.CaughtUp && (crowd > 0 || s.cfg.Roster == nil)
+	how.Free = how.Delay <= 0 && !how.CaughtUp && j.inTheWay(b, false) == nil
+	s.working.Go(attempt.New(s.deps, b, reporter{own, s.inbox, s.done}, how).Run)
+	return own
+}
+
+// rankFor is the place of this replica for a tick of the job.
+func (s *starter) rankFor(j *job.Job, at time.Time) (rank, crowd int, lead time.Duration) {
+	live := s.live()
+	if len(live) == 0 {
+		return 0, 0, 0
+	}
+	return roster.Place(j.StoredAs(), at, s.cfg.Replica, j.Labels, live)
+}
+
+// lookTogether is the rank from which on replicas look at the same time.
+const lookTogether = 5
+
+// turn is how long a replica with this rank waits before it looks, and then before it
+// claims.
+func (s *starter) turn(rank int, room time.Duration) (look, claim time.Duration) {
+	claim = attempt.Stagger(s.cfg.Stagger, rank, room)
+	if _, can := s.cfg.Locker.(locking.Watcher); !can {
+		return claim, 0
+	}
+	look = attempt.Stagger(s.cfg.Stagger, min(rank, lookTogether), room)
+	return look, claim - look
+}
+
+// An earlier run of its job, on this replica or another, blocks a tick while its lease
+// lasts. Each policy waits for its end:
+//
+//	skip             within the tick's window
+//	queue            until the next tick of the stream comes
+//	cancel_previous  until then, and asks the run to stop
+//
+// and then skips the tick. The window of a tick that may wait longer stays open while a run
+// blocks it, and for Config.Window afterwards.
+
+// replace cancels the runs of earlier ticks on this replica if t replaces them. Every live
+// replica does so at the same time, also the one with the run. Catching up replaces
+// nothing, nor does a tick of a paused job.
+func (d *dispatcher) replace(j *jobState, t job.Tick) {
+	if !j.Traits().Replaces || t.Trigger != ledger.BySchedule && t.Trigger != ledger.ByManual ||
+		t.Act == nil && !j.PausedFor(d.pauses).IsZero() {
+		return
+	}
+	for _, run := range j.running {
+		if run.Tick.At.Before(t.At) {
+			run.Cancel(&attempt.StopError{Reason: ledger.Reason{Code: ledger.CodeReplaced, Details: &ledger.Details{Tick: t.At}}})
+		}
+	}
+}
+
+// replaceBegun cancels a run that begins if the tick that replaces it came meanwhile: the
+// claim took long, or waited for the run of a dead replica. Catching up goes before the
+// ticks that came meanwhile.
+func (d *dispatcher) replaceBegun(begun *ticket) {
+	if begun.run.Trigger == ledger.ByCatchUp {
+		return
+	}
+	for _, l := range begun.owner.lanes {
+		for _, t := range l.queue {
+			d.replace(begun.owner, t)
+		}
+		if l.claiming != nil {
+			d.replace(begun.owner, l.claiming.Tick)
+		}
+	}
+}
+
+// With the overlap policy allow a tick does not wait for earlier runs: each open tick has
+// its own lock. Ticks are still claimed in order, one at a time, with tokens that grow, so
+// a guard refuses the older of two runs once the newer has written. Runs that catch up
+// overlap others, but not each other on one replica: so an outage is not followed by a
+// flood.
+
+// inTheWay is the run on this replica that blocks the attempt, nil if none does: one run at
+// a time, unless they may overlap.
+func (j *jobState) inTheWay(b *attempt.Brief, catchesUp bool) *attempt.Run {
+	for _, t := range j.running {
+		if !b.Beside() || catchesUp && t.run.CaughtUp {
+			return t.run
+		}
+	}
+	return nil
 }

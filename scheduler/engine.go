@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/recorder"
 )
 
@@ -233,4 +234,149 @@ func (e *engine) applyActs(open acts.Open) {
 		}
 	}
 	e.requests.apply(open)
+}
+
+// A ticket is the loop's state of an attempt. Only the loop uses it.
+type ticket struct {
+	*attempt.Brief
+	owner *jobState
+	lane  *lane
+	run   *attempt.Run // once the tick is won; the loop reads only fields that no longer change
+
+	overdue   time.Time        // when the function began to ignore its ended context
+	passed    bool             // later is closed
+	catchesUp bool             // it caught up from its start, and nobody began the tick before
+	watches   bool             // another replica ran or runs the tick
+	holder    *attempt.Blocked // that replica; nil: the store does not say any more
+	unheard   job.Verdict      // on later ticks then
+}
+
+// A reporter reports the attempt's progress to the loop.
+type reporter struct {
+	ticket *ticket
+	inbox  *inbox
+	done   <-chan struct{} // closed when the loop has ended
+}
+
+// Report sends p to the loop. It returns false if the loop has ended.
+func (r reporter) Report(p attempt.Progress) bool {
+	return r.inbox.put(message{ticket: r.ticket, Progress: p})
+}
+
+// Consult sends p to the loop and waits for the answer. It returns false if the loop has
+// ended.
+func (r reporter) Consult(p attempt.Progress) (attempt.Answer, bool) {
+	m := message{ticket: r.ticket, Progress: p, answer: make(chan attempt.Answer, 1)}
+	if !r.inbox.put(m) {
+		return attempt.Answer{}, false
+	}
+	select {
+	case a := <-m.answer:
+		return a, true
+	case <-r.done:
+		return attempt.Answer{}, false
+	}
+}
+
+// A message is a report of an attempt to the loop, and where it wants the answer.
+type message struct {
+	ticket *ticket // of the attempt
+	attempt.Progress
+	answer chan attempt.Answer // of phases asking and queuing; has room for it
+}
+
+// An inbox holds the attempts' reports until the loop takes them. It has no limit, so no
+// attempt waits for a busy loop: each reports a few times.
+type inbox struct {
+	some chan struct{} // holds one element when the empty inbox got a report
+
+	mu     sync.Mutex
+	list   []message
+	closed bool // the loop has ended
+}
+
+func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
+
+// put adds m. It returns false if the loop has ended.
+func (b *inbox) put(m message) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.list = append(b.list, m)
+	if len(b.list) == 1 {
+		select {
+		case b.some <- struct{}{}:
+		default: // the loop has not received the last signal yet
+		}
+	}
+	return true
+}
+
+// maxSpare is the largest capacity that an empty inbox keeps.
+const maxSpare = 4096
+
+// take empties the inbox. It reuses spare, which it may overwrite.
+func (b *inbox) take(spare []message) []message {
+	clear(spare)
+	if cap(spare) > maxSpare {
+		spare = nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := b.list
+	b.list = spare[:0]
+	return list
+}
+
+// close drops all reports, now and later.
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed, b.list = true, nil
+}
+
+// clocks read the wall clock, which schedules use, and the monotonic clock, which stops
+// while the machine is suspended and never jumps.
+type clocks struct {
+	wall func() time.Time
+	mono func() time.Duration
+}
+
+// systemClock is the wall clock of the machine, in UTC: schedules of robfig/cron
+// tick in the zone of the time that they are given.
+func systemClock() time.Time { return time.Now().UTC().Round(0) }
+
+func newClocks(wall func() time.Time) clocks {
+	start := time.Now()
+	return clocks{wall: wall, mono: func() time.Duration { return time.Since(start) }}
+}
+
+// jumpThreshold is how far wall and monotonic clock may move apart between two readings
+// before it counts as a jump. Slewing moves them by milliseconds.
+const jumpThreshold = 2 * time.Second
+
+// A drift detects that the two clocks move apart.
+type drift struct {
+	clock clocks
+	wall  time.Time
+	mono  time.Duration
+}
+
+func newDrift(c clocks) *drift {
+	return &drift{clock: c, wall: c.wall(), mono: c.mono()}
+}
+
+// jump returns by how much the wall clock ran ahead of the monotonic clock since the last
+// call: positive after a suspend or when the clock was set forward, and zero below the
+// threshold.
+func (d *drift) jump() time.Duration {
+	wall, mono := d.clock.wall(), d.clock.mono()
+	apart := wall.Sub(d.wall) - (mono - d.mono)
+	d.wall, d.mono = wall, mono
+	if apart.Abs() < jumpThreshold {
+		return 0
+	}
+	return apart
 }

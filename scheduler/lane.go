@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A lane decides the ticks of one stream of a job, one after the other.
@@ -16,7 +19,7 @@ type lane struct {
 	scans    int        // scans for earlier ticks; none is claimed until they are over
 	blocked  *blockade  // nil: no known run blocks the lane
 
-	// For jobs whose ticks are rerun. See lookback.go.
+	// For jobs whose ticks are rerun. See earlierTicks.
 	unsure      bool      // a tick was given up that another replica may run
 	watchedUpTo time.Time // the last tick that was watched
 }
@@ -59,4 +62,186 @@ func (l *lane) overtake(t job.Tick) {
 		a.passed = true
 		a.Overtake()
 	}
+}
+
+// A line has the attempts that have claimed a tick and wait for a slot.
+type line []*ticket
+
+// join puts an attempt into the line, and reports whether another one of its group goes
+// first.
+func (l *line) join(t *ticket) (behind bool) {
+	if !slices.Contains(*l, t) {
+		*l = append(*l, t)
+	}
+	return slices.ContainsFunc(*l, func(other *ticket) bool {
+		return other.Job.Group == t.Job.Group && attempt.Order(other.Brief, t.Brief) < 0
+	})
+}
+
+// leave removes an attempt that has a slot, or needs none any more.
+func (l *line) leave(t *ticket) {
+	*l = slices.DeleteFunc(*l, func(other *ticket) bool { return other == t })
+}
+
+// While ticks are caught up, new ticks wait behind them in their lane. A new tick whose
+// window closes during an earlier run of its job is skipped, as at any other time.
+// Otherwise a job whose runs take longer than its period would never be on time again.
+
+// keptOut reports whether an earlier run of the job has blocked a scheduled tick from the
+// end of its window until now. The verdict names the run.
+func (j *jobState) keptOut(l *lane, t job.Tick) (job.Verdict, bool) {
+	if t.Trigger != ledger.BySchedule || !j.CatchesUp() || j.Traits().Beside {
+		return job.Verdict{}, false
+	}
+	for _, of := range j.running {
+		if !of.run.Started.After(t.Until) {
+			return attempt.StillRunning(of.run), true
+		}
+	}
+	if b := l.blocked; b != nil && !b.since.After(t.Until) && !b.last.Before(t.Until) {
+		return job.HeldElsewhere(b.Holder, b.Tick, b.Until), true
+	}
+	return job.Verdict{}, false
+}
+
+// A blockade is the run on another replica that attempts of a lane have found in their way,
+// as long as they find nothing else.
+type blockade struct {
+	attempt.Blocked
+	since, last time.Time // when it was found first and last
+}
+
+// block stores what blocks an attempt of the lane.
+func (l *lane) block(by *attempt.Blocked, now time.Time) {
+	if by == nil {
+		l.blocked = nil
+		return
+	}
+	since := now
+	if l.blocked != nil {
+		since = l.blocked.since
+	}
+	l.blocked = &blockade{Blocked: *by, since: since, last: now}
+}
+
+// ranUntilNow removes a run that has ended, after it has decided the ticks that the run
+// blocked.
+func (d *dispatcher) ranUntilNow(t *ticket) {
+	j := t.owner
+	i := slices.Index(j.running, t)
+	if i < 0 {
+		return
+	}
+	l := j.lane("")
+	d.prune(j, l)
+	l.blocked = nil
+	j.running = slices.Delete(j.running, i, i+1)
+}
+
+// behindRun is the verdict on a late tick that waits behind an earlier run: none yet if its
+// policy lets it wait, or skipped.
+func (l *lane) behindRun(j *jobState, newer int, skipped job.Verdict) job.Verdict {
+	switch policy := j.Traits(); {
+	case policy.Patient && newer == 0:
+		return job.Verdict{Kind: job.Again}
+	case policy.Queues:
+		return job.Queued()
+	default:
+		return skipped
+	}
+}
+
+// heldElsewhere is the verdict on a tick behind one that another replica runs, or ran when
+// the store last said so. A lease that was seen earlier may be over by now.
+func (t *ticket) heldElsewhere(now time.Time) job.Verdict {
+	if t.holder == nil {
+		return t.unheard
+	}
+	until := t.holder.Until
+	if !until.After(now) {
+		until = time.Time{}
+	}
+	return job.HeldElsewhere(t.holder.Holder, t.Tick.At, until)
+}
+
+// reopenWindows extends the windows of ticks whose policy let them wait behind a run on
+// another replica.
+func (l *lane) reopenWindows(j *jobState, until time.Time) {
+	if !j.Traits().Patient {
+		return
+	}
+	for i := range l.queue {
+		if l.queue[i].Trigger != ledger.ByCatchUp && l.queue[i].Until.Before(until) {
+			l.queue[i].Until = until
+		}
+	}
+}
+
+// A replica that watches a tick of another replica claims no later tick. But it may have
+// given a tick up before it learned that another had claimed it: it was starved, or cut off
+// from the nodes. If it claimed the next tick after that replica died, the first could
+// never be rerun. So, if a job's ticks are rerun, it asks the ledger before it tries
+// whether the last run was interrupted, or may be soon, as after a start. It also does so
+// when an unwatched tick's lease blocks it. Then that tick comes first.
+
+// earlierTicks returns them for an attempt that begins. The attempt then checks what the
+// lane is unsure of.
+func (l *lane) earlierTicks(j *job.Job, t job.Tick) *attempt.EarlierTicks {
+	if j.OnCrash != CrashRerun || t.Stream != "" {
+		return nil
+	}
+	h := &attempt.EarlierTicks{Unsure: l.unsure && t.Trigger != ledger.ByRerun, WatchedUpTo: l.watchedUpTo}
+	l.unsure = false
+	return h
+}
+
+// learned returns them for an attempt that has begun, if the lane has become unsure since.
+func (l *lane) learned(t *ticket) *attempt.EarlierTicks {
+	if !l.unsure || l.claiming != t || t.Tick.Trigger == ledger.ByRerun {
+		return nil
+	}
+	return l.earlierTicks(t.Job, t.Tick)
+}
+
+// lostSight notes that a run of this replica may have to run again: it is not known whether
+// its transaction was committed.
+func (l *lane) lostSight(j *jobState, at time.Time) {
+	if l.stream == "" && j.OnCrash == CrashRerun {
+		l.unsure = true
+		if !at.After(l.watchedUpTo) {
+			l.watchedUpTo = at.Add(-1)
+		}
+	}
+}
+
+// gaveUp notes that a tick was decided that another replica may run. None can if a run of
+// this replica blocks all others.
+func (l *lane) gaveUp(j *jobState) {
+	if l.stream == "" && j.OnCrash == CrashRerun && len(j.running) == 0 {
+		l.unsure = true
+	}
+}
+
+// noteEarlier stores what an attempt has learned about ticks up to its own, and queues the
+// one that comes first.
+func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
+	l, own := t.lane, t.Tick
+	if end.GaveUp {
+		l.gaveUp(t.owner)
+	}
+	if end.Unknown {
+		l.lostSight(t.owner, own.At)
+	} else if t.watches && own.At.After(l.watchedUpTo) && t.PausedMeanwhile().Kind != job.Settled {
+		l.watchedUpTo = own.At
+	}
+	switch {
+	case end.Before.IsZero():
+		return
+	case !d.jobs.serves(t.owner):
+		d.rec.Decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
+		return
+	}
+	own.Until = roster.Later(own.Until, end.Until)
+	l.insert(own)
+	l.insert(end.Before)
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // Before a job that catches up claims its first tick after a start or a sleep, its past is
@@ -103,4 +106,176 @@ func (p *pasts) known(j *jobState, learned time.Time) bool {
 		p.wasRead(j, func(before time.Time) bool { return !before.After(learned) })
 	}
 	return len(p.unread[j]) == 0
+}
+
+// startScans starts the queued scans. None starts before the replica knows the pauses,
+// since found ticks may run at once.
+func (e *engine) startScans() {
+	if e.actsKnown {
+		e.pasts.start(e.stops.Claims, &e.attempts)
+	}
+}
+
+// applyScan applies the result of a scan.
+func (e *engine) applyScan(s *catchup.Scan) {
+	j := s.Owner.(*jobState)
+	l := j.lane("")
+	if s.Urgent {
+		l.scans--
+	}
+	if !e.jobs.serves(j) {
+		return
+	}
+	switch {
+	case s.Found.Err != nil:
+		e.cfg.Observer(Event{Kind: EventUnread, Entry: ledger.Entry{Job: j.Name}, Err: s.Found.Err})
+		if s.Urgent && s.Accounts() && roster.Passing(s.Found.Err) {
+			e.pasts.scanLater(j, s.Span) // too late to catch up, not to record
+			e.startScans()
+		}
+	case s.Accounts():
+		e.pasts.wasRead(j, s.Before.Equal)
+	}
+	if !s.Found.First.IsZero() {
+		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: s.Found.First, Before: s.Found.Before})
+	}
+	if !s.Found.Rerun.IsZero() {
+		l.insert(s.Found.Rerun)
+	}
+	for _, t := range s.Found.Gone {
+		e.rec.Decided(j.Job, t, t.Missed(ledger.CodeUnknown))
+	}
+	for _, t := range s.Found.Ticks {
+		l.overtake(t)
+		l.insert(t)
+	}
+	e.dispatch.proceed(j, l)
+}
+
+// maxOverslept is how many ticks of a job are recorded one by one after the replica has
+// overslept them and does not ask the ledger about them.
+const maxOverslept = 100
+
+// An oversleep is the result of a late look at the clock.
+type oversleep struct {
+	missed []job.Tick // windows closed, oldest first
+	// Ticks from first to before are left out of missed, except the last one, the first of
+	// missed, which represents all of them; zero if none were.
+	first, before time.Time
+	open          job.Tick // the tick that can still be claimed; zero if none
+	next          job.Tick
+}
+
+// sleptThrough sorts the job's ticks from due on, its next one before the sleep.
+func sleptThrough(j *job.Job, due job.Tick, now time.Time, window time.Duration) oversleep {
+	var o oversleep
+	if due.IsZero() || due.Start.After(now) {
+		o.next = due
+		return o
+	}
+	if next := j.Scheduled(due.Next, window); due.Until.After(now) && (next.IsZero() || next.Start.After(now)) {
+		o.open, o.next = due, next // the usual case
+		return o
+	}
+	// The last may be open, and the one after it may have come but not started.
+	ticks, whole := schedule.LastTicks(j.Schedule, due.At.Add(-1), now.Add(1), maxOverslept+3, func(time.Time) bool { return true })
+	o.next = j.Scheduled(j.Schedule.Next(now), window)
+	for _, at := range ticks {
+		switch t := j.Scheduled(at, window); {
+		case t.Start.After(now):
+			o.next = t
+		case t.Until.After(now):
+			o.open = t
+		default:
+			o.missed = append(o.missed, t)
+		}
+	}
+	if over := len(o.missed) - maxOverslept - 1; over > 0 || !whole {
+		o.missed = o.missed[max(0, over):]
+		o.first, o.before = due.At, o.missed[1].At
+	}
+	return o
+}
+
+// oversleep moves the job to its first tick after now, decides those before, and returns
+// the one that is open now, if any.
+func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
+	due := j.tick(e.cfg.Window)
+	o := sleptThrough(j.Job, due, now, e.cfg.Window)
+	e.jobs.reschedule(j, dueOf(o.next))
+	why := ledger.CodeAsleep
+	if !due.Start.After(e.actsKnownAt) {
+		why = ledger.CodeStarting
+	}
+	if len(o.missed) > 0 && j.CatchesUp() && job.Fits(e.cfg.Labels, j.Labels) {
+		e.pasts.scan(j, catchup.Span{Job: j.Job, From: due.At, Before: o.until(now), Why: why})
+		return o.open
+	}
+	for i, t := range o.missed {
+		j.lane("").gaveUp(j)
+		if i == 0 && !o.first.IsZero() {
+			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, roster.AlsoSince(why, o.first)))
+		} else {
+			e.rec.Decided(j.Job, t, job.MissedFor(why))
+		}
+	}
+	if !o.first.IsZero() {
+		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: o.first, Before: o.before})
+	}
+	return o.open
+}
+
+// until is the end of the sleep.
+func (o oversleep) until(now time.Time) time.Time {
+	switch {
+	case !o.open.IsZero():
+		return o.open.At
+	case !o.next.IsZero():
+		return o.next.At
+	default:
+		return now
+	}
+}
+
+// accounted returns, for each job that this replica may run, the first tick that is not
+// decided yet. It leaves out jobs whose past nobody has read, unless other replicas have
+// accounted for it: learned, by key.
+func (e *engine) accounted(learned map[string]time.Time) roster.Accounts {
+	now := e.clock.wall()
+	all := roster.Accounts{First: e.ready, Until: make(map[string]time.Time, len(e.jobs.list))}
+	for _, j := range e.jobs.list {
+		if !job.Fits(e.cfg.Labels, j.Labels) {
+			continue
+		}
+		if e.pasts.known(j, learned[j.StoredAs()]) {
+			all.Until[j.StoredAs()] = j.undecided(now)
+		} else {
+			all.Behind = true
+		}
+	}
+	return all
+}
+
+// undecided is the first tick of the schedule that this replica has not decided, or now if
+// there is none.
+func (j *jobState) undecided(now time.Time) time.Time {
+	first := now
+	earlier := func(at time.Time) {
+		if !at.IsZero() && at.Before(first) {
+			first = at
+		}
+	}
+	earlier(j.next.at)
+	for _, l := range j.lanes {
+		if l.stream != "" {
+			continue
+		}
+		if len(l.queue) > 0 {
+			earlier(l.queue[0].At)
+		}
+		if l.claiming != nil {
+			earlier(l.claiming.Tick.At)
+		}
+	}
+	return first
 }

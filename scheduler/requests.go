@@ -1,10 +1,15 @@
 package scheduler
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
@@ -152,4 +157,268 @@ func (r *requests) ended(t *ticket, superseded bool) {
 		s.why = ledger.Reason{Code: ledger.CodeSuperseded, Variant: ledger.VariantRequest}
 	}
 	r.desk.add(s)
+}
+
+const (
+	deskTimeout = 5 * time.Second  // for one reading of the acts, or one settlement
+	settleEvery = 30 * time.Second // between two tries to settle a request
+	closingTime = 2 * time.Second  // for settlements at the end of Run
+)
+
+// A desk reads open requests periodically, passes them to the loop, and stores their
+// results. It has its own goroutine.
+type desk struct {
+	cfg    Config
+	clock  clocks
+	opened chan acts.Open
+	done   <-chan struct{} // closed when the loop has ended
+
+	mu   sync.Mutex
+	todo map[string]*settlement // by the id of the act
+	more chan struct{}          // holds one element after something was added
+}
+
+func newDesk(s *Scheduler) *desk {
+	return &desk{
+		cfg: s.cfg, clock: s.clock, done: s.done, opened: make(chan acts.Open),
+		todo: map[string]*settlement{}, more: make(chan struct{}, 1),
+	}
+}
+
+// run works until the loop has ended, and then settles what it can.
+func (d *desk) run(ctx context.Context) {
+	if d.cfg.Acts == nil {
+		return
+	}
+	for d.read(ctx) {
+		d.settle(ctx)
+		d.wait()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	defer cancel()
+	d.settle(ctx)
+}
+
+// read passes the acts to the loop. It returns false when that has ended. Without an answer
+// the loop keeps the acts that it has.
+func (d *desk) read(ctx context.Context) bool {
+	select {
+	case <-d.done:
+		return false
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
+	defer cancel()
+	open, err := d.cfg.Acts.Open(ctx)
+	if err != nil {
+		return true
+	}
+	select {
+	case d.opened <- open:
+		return true
+	case <-d.done:
+		return false
+	}
+}
+
+// wait waits about ActsEvery, at random, so replicas do not all ask at once, or until there
+// is something to settle. The default keeps it below two seconds, which the commands promise.
+func (d *desk) wait() {
+	every := d.cfg.ActsEvery
+	timer := time.NewTimer(every - every/8 + rand.N(every/4))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-d.more:
+	case <-d.done:
+	}
+}
+
+// add queues a settlement. Any goroutine may call it.
+func (d *desk) add(s settlement) {
+	d.mu.Lock()
+	if have := d.todo[s.act.ID]; have != nil && s.why.IsZero() {
+		s.why = have.why
+	}
+	d.todo[s.act.ID] = &s
+	d.mu.Unlock()
+	select {
+	case d.more <- struct{}{}:
+	default:
+	}
+}
+
+// forget drops settlements of requests that are no longer open.
+func (d *desk) forget(open map[string]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	forget(d.todo, open)
+}
+
+func (d *desk) settle(ctx context.Context) {
+	for _, s := range d.due() {
+		d.try(ctx, s)
+	}
+}
+
+// due returns the settlements to try now, and postpones each.
+func (d *desk) due() []*settlement {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var due []*settlement
+	now := d.clock.wall()
+	for _, s := range d.todo {
+		if !s.next.After(now) {
+			s.next = now.Add(settleEvery/2 + rand.N(settleEvery))
+			due = append(due, s)
+		}
+	}
+	return due
+}
+
+func (d *desk) try(ctx context.Context, s *settlement) {
+	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
+	defer cancel()
+	result, err := s.result(ctx, d.cfg, d.clock.wall())
+	if err != nil || result == "" || d.cfg.Acts.Close(ctx, s.act.ID, result) != nil {
+		return // later
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.todo[s.act.ID] == s {
+		delete(d.todo, s.act.ID)
+	}
+}
+
+// A settlement is a request and its ticks, until the audit log has the result. The result
+// comes from the ledger, so every replica that handled the request may settle it; the first
+// one does.
+type settlement struct {
+	act   acts.Act
+	ticks []job.Tick
+	text  string        // the result, if known without the ledger
+	why   ledger.Reason // why ticks without an entry will not run
+	next  time.Time
+}
+
+// result returns the result of the request, "" if it is still open. It records ticks that
+// can no longer run.
+func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (string, error) {
+	if s.text != "" {
+		return s.text, nil
+	}
+	expired := ledger.Reason{Code: ledger.CodeExpired}
+	if len(s.ticks) == 0 {
+		return expired.String(), nil
+	}
+	known, err := s.known(ctx, cfg.Ledger)
+	if err != nil {
+		return "", err
+	}
+	why := s.why
+	if !now.Before(s.act.Expires()) {
+		why = cmp.Or(why, expired)
+	}
+	var all []ledger.Entry
+	for _, t := range s.ticks {
+		e, ok := known[t.At.UnixMilli()]
+		switch {
+		case ok && (e.Outcome == ledger.Running || e.HandedOver()), !ok && why.IsZero():
+			return "", nil
+		case !ok:
+			e = t.Entry(&job.Job{Definition: Job{Name: s.act.Job}}, cfg.Replica)
+			e.Outcome, e.Reason = ledger.Missed, why
+			if _, err := cfg.Ledger.Record(ctx, e); err != nil {
+				return "", err
+			}
+		}
+		all = append(all, e)
+	}
+	return summary(all), nil
+}
+
+// known reads the ledger's entries of the ticks, by order key in milliseconds.
+func (s *settlement) known(ctx context.Context, store ledger.Store) (map[int64]ledger.Entry, error) {
+	const others = 50 // entries of other streams, at the same instants
+	last := s.ticks[len(s.ticks)-1]
+	entries, err := store.Ticks(ctx, ledger.Query{
+		Job: s.act.Job, Before: last.At.Add(time.Millisecond), Limit: len(s.ticks) + others,
+	})
+	if err != nil {
+		return nil, err
+	}
+	known := map[int64]ledger.Entry{}
+	for _, e := range entries {
+		if e.Stream == last.Stream {
+			known[e.OrderKey().UnixMilli()] = e
+		}
+	}
+	return known, nil
+}
+
+// summary says briefly how the ticks of a request ended.
+func summary(all []ledger.Entry) string {
+	if len(all) == 1 {
+		e := all[0]
+		line, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(e.Reason.String()+"; "+e.Error, "; "), "; "), "\n")
+		if line == "" {
+			return string(e.Outcome)
+		}
+		return string(e.Outcome) + ": " + line
+	}
+	counts := map[ledger.Outcome]int{}
+	for _, e := range all {
+		counts[e.Outcome]++
+	}
+	var parts []string
+	for _, o := range ledger.Outcomes() {
+		if n := counts[o]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	return fmt.Sprintf("%d ticks: %s", len(all), strings.Join(parts, ", "))
+}
+
+// skipPaused decides a tick of a paused job, and reports whether the job is paused.
+// Requests run all the same.
+func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
+	if t.Act != nil {
+		return false
+	}
+	why := j.PausedFor(d.pauses)
+	if why.IsZero() {
+		return false
+	}
+	if t.Trigger != ledger.ByRerun { // the ledger has its run, and afterPause offers it again
+		d.rec.Decided(j.Job, t, job.Because(ledger.Skipped, why))
+	}
+	return true
+}
+
+// pauseChanged handles a change of the pauses or of the job's definition; before: the job
+// was paused.
+func (e *engine) pauseChanged(j *jobState, before bool) {
+	if before && j.PausedFor(e.dispatch.pauses).IsZero() {
+		e.pasts.afterPause(j, e.clock.wall())
+		return
+	}
+	e.dispatch.stopPaused(j)
+}
+
+// stopPaused decides the job's waiting ticks if it is paused: queued ones at once, and
+// those that attempts claim. Runs continue, with their tries.
+func (d *dispatcher) stopPaused(j *jobState) {
+	if !slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil || len(l.queue) > 0 }) {
+		return
+	}
+	why := j.PausedFor(d.pauses)
+	if why.IsZero() {
+		return
+	}
+	for _, l := range j.lanes {
+		d.prune(j, l)
+		if a := l.claiming; a != nil && a.Tick.Act == nil {
+			a.StopWaiting(&attempt.PausedError{Reason: why})
+		}
+	}
 }

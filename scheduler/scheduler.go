@@ -1,15 +1,74 @@
+// Package scheduler runs jobs on N identical replicas: every tick of a job's
+// schedule runs on exactly one of them.
+//
+// Most programs use package replica, which connects a Scheduler to the nodes. Use this
+// package directly to bring your own stores.
+//
+//	s, err := scheduler.New(scheduler.Config{
+//		Replica: "web-1", // unique among the live replicas
+//		Stores: scheduler.Stores{
+//			Locker: locker, // decides which replica runs a tick
+//			Ledger: ledger, // keeps the outcome of every tick
+//			Roster: roster, // knows the live replicas
+//		},
+//	}, []scheduler.Job{report})
+//	err = s.Run(ctx) // drains when ctx ends
+//
+// # What it promises
+//
+//   - At most one replica runs a tick, if the Locker grants a tick once.
+//     A job with [OnCrash] rerun may run again after its replica died, with a
+//     larger token.
+//   - A function runs under a lease. Its context ends Config.SafetyMargin before
+//     the lease does, with a cause that says why.
+//   - The [ledger.Store] gets an outcome and a [ledger.Reason] for every tick that a replica
+//     noticed, also for those that did not run.
+//   - Ticks of a job are claimed in order. Its runs overlap only if its [Overlap]
+//     policy allows it.
+//
+// It does not promise that a tick runs: no replica may be alive, or the Locker
+// may not answer. Job.CatchUp runs such ticks later.
+//
+// # How replicas share the work
+//
+// Replicas do not talk to each other. The [Roster] tells them which others are
+// alive, so they agree on an order for each tick: a replica waits its rank times
+// Config.Stagger before it tries. The order saves messages; the Locker alone
+// decides. A replica tries within the window of the tick, which ends at the job's
+// next tick, and at the latest after Config.Window.
+//
+// # Changing jobs and asking for runs
+//
+// [Scheduler.Update] replaces the jobs while they run; a [Source] yields further
+// ones. With [acts.Store], people trigger, backfill, pause and cancel jobs, and the
+// result is in the ledger. Pauses survive all replicas.
+//
+// # Stopping
+//
+// When the context of [Scheduler.Run] ends, the replica drains: it claims no more
+// ticks. Runs keep their leases for Config.DrainTimeout, then their contexts end
+// with cause jobs.ErrDraining. If functions still have not returned after
+// Config.StopTimeout, Run returns a [StuckError] that names them.
+// [Scheduler.Abort] ends the wait.
+//
+// docs/architecture.md explains the engine.
 package scheduler
 
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/internal/recorder"
 	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A Scheduler is one replica: it claims the ticks of its jobs and runs those it wins.
@@ -111,4 +170,167 @@ func (s *Scheduler) CheckParams(key string, params json.RawMessage) error {
 		return j.CheckParams(params)
 	}
 	return nil
+}
+
+// recorder returns the writer of ticks that do not run.
+func (s *Scheduler) recorder() *recorder.Recorder {
+	return recorder.New(recorder.Options{
+		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Archive: s.cfg.Archive, Roster: s.cfg.Roster, Observer: s.cfg.Observer,
+		Settles: s.cfg.NotifySettled, Limit: s.cfg.RecordQueue, Now: s.cfg.Clock,
+	})
+}
+
+func (s *Scheduler) forgetter() presence.Forgetter {
+	return presence.Forgetter{
+		Replica: s.cfg.Replica, Roster: s.cfg.Roster, Forget: s.cfg.Forget, After: s.cfg.ForgetAfter,
+		Observer: s.cfg.Observer, Now: s.clock.wall, Serves: s.public.Serves,
+	}
+}
+
+func (s *Scheduler) heartbeat() *presence.Heartbeat {
+	started := s.clock.wall()
+	return &presence.Heartbeat{
+		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
+		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
+		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
+	}
+}
+
+// describe returns what the roster shows of this replica.
+func (c Config) describe(s Snapshot, serving presence.Serving, started time.Time) Replica {
+	running := make([]string, len(s.Running))
+	for i, r := range s.Running {
+		running[i] = r.Job
+	}
+	self := Replica{
+		ID: c.Replica, Instance: c.Instance, Program: c.Program, Version: c.Version, Host: c.Host, PID: c.PID,
+		Started: started, Seen: time.Now().Round(0), State: s.State,
+		Running: running, Labels: c.Labels,
+		ConfigHash: serving.Hash, ConfigSince: serving.Since, Jobs: &serving.Jobs, Won: &s.Won,
+	}
+	if c.ClockOffset != nil {
+		if ahead, ok := c.ClockOffset(); ok {
+			self.ClockOffset = &ahead
+			if most := c.MaxClockOffset; self.State == StateReady && most >= 0 && ahead.Abs() > most {
+				self.State = StateSkewed
+			}
+		}
+	}
+	return self
+}
+
+// A Snapshot is the state of a replica at one moment.
+type Snapshot struct {
+	State string
+	// Running lists the current runs, sorted by job.
+	Running []RunInfo
+	// Next lists each job's next tick, soonest first, without jobs that never fire again.
+	Next []NextTick
+	// Won is the number of claims that this replica has won since it started.
+	Won int64
+}
+
+// A RunInfo is a current run.
+type RunInfo struct {
+	Job     string
+	Claim   locking.Claim
+	Started time.Time
+	// Overdue is when the function began to ignore its ended context; zero if it does not.
+	Overdue time.Time
+
+	run *attempt.Run
+}
+
+// A NextTick is the next tick of a job.
+type NextTick struct {
+	Job  string
+	Tick time.Time
+}
+
+// Snapshot returns the state of the scheduler. Any goroutine may call it. Before and after
+// Run, State is StateStopped.
+func (s *Scheduler) Snapshot() Snapshot { return s.query(true) }
+
+// A query asks for a Snapshot, with or without the many next ticks, or for the accounts.
+type query struct {
+	next  bool
+	reply chan Snapshot
+
+	learned  map[string]time.Time
+	accounts chan roster.Accounts // nil: it asks for a Snapshot
+}
+
+// query asks the loop, and sorts the answer in the caller's goroutine.
+func (s *Scheduler) query(next bool) Snapshot {
+	if !s.started.Load() {
+		return Snapshot{State: StateStopped}
+	}
+	q := query{next: next, reply: make(chan Snapshot, 1)}
+	select {
+	case s.queries <- q:
+	case <-s.done:
+		return Snapshot{State: StateStopped}
+	}
+	now := <-q.reply
+	slices.SortStableFunc(now.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
+	slices.SortFunc(now.Next, func(a, b NextTick) int { return a.Tick.Compare(b.Tick) })
+	return now
+}
+
+// accounted asks the loop for the accounts; learned has those of other replicas.
+func (s *Scheduler) accounted(learned map[string]time.Time) roster.Accounts {
+	q := query{learned: learned, accounts: make(chan roster.Accounts, 1)}
+	select {
+	case s.queries <- q:
+		return <-q.accounts
+	case <-s.done:
+		return roster.Accounts{}
+	}
+}
+
+// answer answers q, in the loop.
+func (e *engine) answer(q query) {
+	if q.accounts != nil {
+		q.accounts <- e.accounted(q.learned)
+		return
+	}
+	q.reply <- e.snapshot(q.next)
+}
+
+// snapshot makes a Snapshot, in the loop.
+func (e *engine) snapshot(next bool) Snapshot {
+	s := Snapshot{State: e.cfg.State(), Won: e.dispatch.wins}
+	if e.dispatch.draining {
+		s.State = StateDraining
+	}
+	if next = next && !e.dispatch.draining; next {
+		s.Next = make([]NextTick, 0, len(e.jobs.list))
+	}
+	for _, list := range [][]*jobState{e.jobs.list, e.jobs.leaving} {
+		if e.dispatch.active == 0 && !next {
+			break // nothing runs
+		}
+		for _, j := range list {
+			for _, t := range j.running {
+				s.Running = append(s.Running, RunInfo{
+					Job: t.Job.Name, Claim: t.run.Claim, Started: t.run.Started, Overdue: t.overdue, run: t.run,
+				})
+			}
+			if next && !j.next.isZero() {
+				s.Next = append(s.Next, NextTick{Job: j.Name, Tick: j.next.at})
+			}
+		}
+	}
+	return s
+}
+
+// Live returns a run of the named job on this replica and its log until now; false if there
+// is none with the token. Any goroutine may call it.
+func (s *Scheduler) Live(job string, token locking.Token) (ledger.Log, bool) {
+	for _, r := range s.query(false).Running {
+		if r.Job == job && r.Claim.Token == token {
+			return r.run.LogSoFar(), true
+		}
+	}
+	return ledger.Log{}, false
 }

@@ -1,8 +1,13 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/attempt"
@@ -144,4 +149,280 @@ func (e *engine) fireDue(j *jobState, now time.Time) {
 	if !j.next.isZero() && !j.next.start().After(now) {
 		e.fire(j, now)
 	}
+}
+
+// updateAtOnce is how many jobs the loop adds in one step of an update. In between it
+// serves what is due.
+const updateAtOnce = 1000
+
+// A lineup is the set of jobs that a Scheduler serves, as seen from outside the loop.
+type lineup struct {
+	mu      sync.Mutex // held by one update at a time, also while the loop applies it
+	own     []*job.Job // from New and Update
+	sourced []*job.Job // from Config.Source
+	serving map[string]*served
+	engine  *engine // nil before Run
+}
+
+// served is a job of the lineup, and the loop's state of it.
+type served struct {
+	*job.Job
+	job *jobState
+}
+
+// An update is one step of a change of the jobs.
+type update struct {
+	added   []*served
+	kept    []revision
+	removed []*served
+	more    bool          // another step of the same update follows
+	done    chan struct{} // closed when the loop has applied it
+}
+
+// A revision is the new definition of a job that stays.
+type revision struct {
+	served  *served
+	now     *job.Job
+	changed bool
+	next    due // of a job that changed
+}
+
+// set checks the jobs, passes them to the loop, and returns what changed.
+func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
+	l := &s.lineup
+	all := slices.Concat(own, sourced)
+	if err := job.Validate(all); err != nil {
+		return Diff{}, err
+	}
+	list := job.List(all)
+	before := make(map[string]*job.Job, len(l.serving))
+	for key, have := range l.serving {
+		before[key] = have.Job
+	}
+	if err := validateRenames(before, list); err != nil {
+		return Diff{}, err
+	}
+	a := compareJobs(before, list)
+	if err := s.take(a); err != nil {
+		return Diff{}, err
+	}
+	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
+	s.public.Serve(list)
+	if !a.Empty() && l.engine != nil {
+		s.cfg.Observer(Event{Kind: EventUpdated, Diff: a.Diff})
+	}
+	return a.Diff, nil
+}
+
+// values returns copies of the jobs.
+func values(list []*job.Job) []Job {
+	copies := make([]Job, len(list))
+	for i, j := range list {
+		copies[i] = j.Definition
+	}
+	return copies
+}
+
+// take applies the changes, step by step with the loop if it runs.
+func (s *Scheduler) take(a jobChanges) error {
+	l := &s.lineup
+	steps := s.steps(a)
+	for i, u := range steps {
+		u.more = i < len(steps)-1
+		if l.engine != nil && !l.engine.submit(u) {
+			return ErrStopped
+		}
+		for _, added := range u.added {
+			l.serving[added.Key] = added
+		}
+		for _, kept := range u.kept {
+			kept.served.Job = kept.now
+		}
+		for _, removed := range u.removed {
+			delete(l.serving, removed.Key)
+		}
+	}
+	return nil
+}
+
+// steps divides the changes. Next ticks are computed here, where nobody waits for it.
+func (s *Scheduler) steps(a jobChanges) []update {
+	now := s.clock.wall()
+	var steps []update
+	for some := range slices.Chunk(a.added, updateAtOnce) {
+		var u update
+		for _, j := range some {
+			u.added = append(u.added, &served{Job: j, job: &jobState{Job: j, next: dueOf(j.FirstAfter(now, s.cfg.Window))}})
+		}
+		steps = append(steps, u)
+	}
+	for from := 0; from < len(a.kept); from += updateAtOnce {
+		var u update
+		for i := from; i < min(from+updateAtOnce, len(a.kept)); i++ {
+			u.kept = append(u.kept, s.revise(a.kept[i], a.changed[i], now))
+		}
+		steps = append(steps, u)
+	}
+	for some := range slices.Chunk(a.removed, updateAtOnce) {
+		var u update
+		for _, j := range some {
+			u.removed = append(u.removed, s.lineup.serving[j.Key])
+		}
+		steps = append(steps, u)
+	}
+	return steps
+}
+
+func (s *Scheduler) revise(j *job.Job, changed bool, now time.Time) revision {
+	r := revision{served: s.lineup.serving[j.Key], now: j, changed: changed}
+	if changed {
+		r.next = dueOf(j.FirstAfter(now, s.cfg.Window))
+	}
+	return r
+}
+
+// jobChanges are the changes from one set of jobs to another, job by job.
+type jobChanges struct {
+	added   []*job.Job
+	kept    []*job.Job // in both, as they are afterwards
+	changed []bool
+	removed []*job.Job
+	Diff
+}
+
+// compareJobs returns the changes from before to after. Both are hashed. Jobs are the same
+// if their keys are.
+func compareJobs(before map[string]*job.Job, after []*job.Job) jobChanges {
+	var a jobChanges
+	versions := map[string][2]*job.Job{}
+	a.Settings = func(job string) (before, after any) {
+		v := versions[job]
+		return v[0].ShownSettings(), v[1].ShownSettings()
+	}
+	in := make(map[string]bool, len(after))
+	for _, j := range after {
+		in[j.Key] = true
+		was, ok := before[j.Key]
+		if !ok {
+			a.added = append(a.added, j)
+			a.Added = append(a.Added, j.Name)
+			continue
+		}
+		if was.Name != j.Name {
+			a.Renamed = append(a.Renamed, Rename{From: was.Name, To: j.Name})
+		}
+		changed := was.Hash != j.Hash
+		if changed {
+			a.Changed, versions[j.Name] = append(a.Changed, j.Name), [2]*job.Job{was, j}
+		}
+		a.kept, a.changed = append(a.kept, j), append(a.changed, changed || was.Name != j.Name)
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if j := before[key]; !in[key] {
+			a.removed = append(a.removed, j)
+			a.Removed = append(a.Removed, j.Name)
+		}
+	}
+	for _, names := range [][]string{a.Added, a.Changed, a.Removed} {
+		slices.Sort(names)
+	}
+	slices.SortFunc(a.Renamed, func(x, y Rename) int { return strings.Compare(x.To, y.To) })
+	return a
+}
+
+// sourceTimeout bounds one reading of a Source.
+const sourceTimeout = 30 * time.Second
+
+// A Source yields jobs from data: a schedule for each customer, for example, from a
+// database. It is read when Run begins, every Config.SourceEvery, and after
+// Scheduler.Refresh. Its jobs follow the rules of Scheduler.Update.
+type Source interface {
+	// Jobs returns all current jobs, in any order. Missing jobs are removed. After an error
+	// all jobs stay until the next answer: so return the error of a reader, never the rows
+	// read before it. The context ends after 30 s. An answer that lacks most of the jobs, see
+	// ErrHalfWritten, counts if one at least Config.SourceEvery later lacks the same.
+	//
+	// The name or key of another job, also of one of New or Update, is an error, too.
+	Jobs(ctx context.Context) ([]Job, error)
+}
+
+// SourceFunc is a function that is a Source.
+type SourceFunc func(ctx context.Context) ([]Job, error)
+
+// Jobs calls f.
+func (f SourceFunc) Jobs(ctx context.Context) ([]Job, error) { return f(ctx) }
+
+// Refresh reads Config.Source soon instead of after Config.SourceEvery: call it when data
+// has changed. It does not wait. Any goroutine may call it.
+func (s *Scheduler) Refresh() {
+	select {
+	case s.refresh <- struct{}{}:
+	default: // it will be read anyway
+	}
+}
+
+// follow reads Config.Source until ctx ends or the engine drains.
+func (s *Scheduler) follow(ctx context.Context) {
+	if s.cfg.Source == nil {
+		return
+	}
+	ticker := time.NewTicker(s.cfg.SourceEvery)
+	defer ticker.Stop()
+	var last string // text of the last failure
+	var loss heldLoss
+	for ctx.Err() == nil {
+		err := s.readSource(ctx, &loss)
+		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
+			return
+		}
+		last = s.reportSource(err, last)
+		select {
+		case <-ctx.Done():
+		case <-s.refresh:
+		case <-ticker.C:
+		}
+	}
+}
+
+// reportSource notifies the observer of a failure, once while it stays the same, and of its
+// end.
+func (s *Scheduler) reportSource(err error, last string) string {
+	if err == nil {
+		if last != "" {
+			s.cfg.Observer(Event{Kind: EventUpdateFailed})
+		}
+		return ""
+	}
+	if err.Error() != last {
+		s.cfg.Observer(Event{Kind: EventUpdateFailed, Err: err})
+	}
+	return err.Error()
+}
+
+// A heldLoss is an answer that lacks most jobs, and waits to be given again.
+type heldLoss struct {
+	text  string // empty: there is none
+	since time.Time
+}
+
+// readSource reads Config.Source and serves its jobs.
+func (s *Scheduler) readSource(ctx context.Context, held *heldLoss) error {
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	defer cancel()
+	list, err := s.cfg.Source.Jobs(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the jobs: %w", err)
+	}
+	s.lineup.mu.Lock()
+	defer s.lineup.mu.Unlock()
+	if err := job.CheckLoss(values(s.lineup.sourced), list); err == nil {
+		*held = heldLoss{}
+	} else if err.Error() != held.text {
+		*held = heldLoss{err.Error(), time.Now()}
+		return err
+	} else if time.Since(held.since) < s.cfg.SourceEvery {
+		return err
+	}
+	_, err = s.set(values(s.lineup.own), list)
+	return err
 }

@@ -52,10 +52,10 @@ var outcomes = promise{
 			{oneledger + "ledger.go", "case own.Tick <= p.Trimmed, list", "case p.Trimmed < 0, list"},
 		}},
 		{"ledger: ticks before the start are missing", in(engine, "TestSixHoursDown"), []edit{
-			{engine + "scan.go", "l.insert(t)", "_ = t"},
+			{engine + "pasts.go", "l.insert(t)", "_ = t"},
 		}},
 		{"ledger: slept-through ticks are missing", in(engine, "TestSuspend", "TestNight"), []edit{
-			{engine + "oversleep.go", "e.rec.Decided(j.Job, t, job.MissedFor(why))", "_ = t"},
+			{engine + "pasts.go", "e.rec.Decided(j.Job, t, job.MissedFor(why))", "_ = t"},
 		}},
 		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
 			{engine + "internal/recorder/recorder.go", "if d.notified = true; passing {", "if d.notified = true; passing && false {"},

@@ -31,7 +31,7 @@ var policies = promise{
 			{engine + "internal/attempt/wait.go", "w.patient() && end", "false && end"},
 		}},
 		{"overlap: a replaced run continues", in(sim, "TestPolicies").with("-seeds=200").saying("next tick replaces it"), []edit{
-			{engine + "overlap.go", "if run.Tick.At.Before(t.At) {", "if false {"},
+			{engine + "dispatcher.go", "if run.Tick.At.Before(t.At) {", "if false {"},
 		}},
 		{"C6: a live tick goes before those caught up", in(engine, "TestSixHoursDown"), []edit{
 			{engine + "lane.go", "l.scans == 0 && ", ""},

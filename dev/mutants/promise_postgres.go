@@ -51,7 +51,7 @@ var postgres = promise{
 			{"scheduler/internal/attempt/finish.go", "whether the run was committed: %w\", err)\n\t\treturn true", "whether the run was committed: %w\", err)\n\t\treturn false"},
 		}},
 		{"finish: what stays unknown does not run again", in("internal/store/single", "TestUnknownRunsAgain"), []edit{
-			{"scheduler/lookback.go", "if end.Unknown {", "if false {"},
+			{"scheduler/lane.go", "if end.Unknown {", "if false {"},
 		}},
 		{"finish: a failed call is repeated without a look", in("internal/store/single", "TestFinishUnderKills").saying("called again"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
