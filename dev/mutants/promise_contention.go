@@ -9,7 +9,7 @@ var competition = promise{
 			{engine + "internal/attempt/claim.go", "if a.waits.Err() != nil {\n\t\treturn false", "if true {\n\t\treturn false"},
 		}},
 		{"contention: all replicas have rank 0", in(engine+"internal/job/", "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
-			{engine + "internal/job/rank.go", "w > own || w == own && replica > self", "w > own && w == own"},
+			{engine + "internal/job/tick.go", "w > own || w == own && replica > self", "w > own && w == own"},
 		}},
 		{"N5: FINISH leaves no tombstone", rules, []edit{
 			{scripts + "finish.lua", "if straggler == '1'", "if false"},

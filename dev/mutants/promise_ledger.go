@@ -67,7 +67,7 @@ var outcomes = promise{
 			{engine + "internal/recorder/recorder.go", "case known.Ran():", "case known.Ran() && false:"},
 		}},
 		{"ledger: unrecorded ticks count as recorded", in(engine, "TestAccountWaitsForTheLedger"), []edit{
-			{engine + "internal/recorder/open.go", "a.Until[key] = open.since", "_ = open.since"},
+			{engine + "internal/recorder/recorder.go", "a.Until[key] = open.since", "_ = open.since"},
 		}},
 	},
 }

@@ -20,16 +20,16 @@ var rollouts = promise{
 			{replica + "reload.go", "err == nil && next.CutOff(l.running)", "false && next.CutOff(l.running)"},
 		}},
 		{"neighbours: another service serves the same names", in(replica, "TestTwoServicesInOneNamespace"), []edit{
-			{engine + "internal/roster/strangers.go", "now.Sub(a.ConfigSince) >= Calm && now.Sub(b.ConfigSince) >= Calm", "false"},
+			{engine + "internal/roster/jobset.go", "now.Sub(a.ConfigSince) >= Calm && now.Sub(b.ConfigSince) >= Calm", "false"},
 		}},
 		{"neighbours: two replicas with one id", in(replica, "TestTwoReplicasWithOneID"), []edit{
-			{engine + "internal/presence/neighbours.go", "r.ID == self.ID && r.Process() != self.Process()", "false"},
+			{engine + "internal/presence/heartbeat.go", "r.ID == self.ID && r.Process() != self.Process()", "false"},
 		}},
 		{"reload: a removed job is claimed", in(engine, "TestRemovedTicksAreAccountedFor"), []edit{
 			{engine + "update.go", "l.claiming.StopWaiting(attempt.ErrRemoved)", "_ = attempt.ErrRemoved"},
 		}},
 		{"reload: a version that returns has a past", in(engine, "TestWayBackHasNoPast"), []edit{
-			{engine + "internal/roster/since.go", "versions[i].replaced(versions) || ", ""},
+			{engine + "internal/roster/versions.go", "versions[i].replaced(versions) || ", ""},
 		}},
 		{"forget: a job that is served", in(engine+"internal/presence/", "TestAbandoned"), []edit{
 			{engine + "internal/presence/forget.go", "cmp.Compare(a.Age, b.Age)", "cmp.Compare(b.Age, a.Age)"},

@@ -124,3 +124,104 @@ func (r *Scanner) carryOut(ctx context.Context, s *Scan) bool {
 func (r *Scanner) FindRerun(ctx context.Context, j *job.Job, before time.Time) (job.Tick, error) {
 	return Span{Job: j, Before: before}.findRerun(ctx, r.Ledger, r.Now(), r.Window)
 }
+
+// A Scan finds the undecided ticks of a span.
+type Scan struct {
+	Span
+	Owner     any    // whose past it is; only the caller knows the type
+	Urgent    bool   // ticks of the job wait for it
+	OnlyRerun bool   // it only searches for a run that was interrupted
+	order     uint64 // spreads jobs in a fixed random order
+
+	Found *Finding // the result of the last try; most scans wait, without one
+}
+
+// A Finding is the result of a scan.
+type Finding struct {
+	Undecided
+	Err error
+}
+
+// find finds the ticks to be tried again; in an urgent scan, only those that can be.
+func (s *Scan) find(ctx context.Context, ledger ledger.Store, now time.Time, window time.Duration) {
+	var f Finding
+	if s.Accounts() {
+		f.Undecided, f.Err = s.findUndecided(ctx, ledger, window)
+	}
+	if s.Urgent && f.Err == nil {
+		f.Rerun, f.Err = s.findRerun(ctx, ledger, now, window)
+	}
+	s.Found = &f
+}
+
+// Accounts reports whether the scan searches for all ticks that nobody ran.
+func (s *Scan) Accounts() bool { return !s.OnlyRerun && (!s.Urgent || s.Job.CatchesUp()) }
+
+// repeats reports whether to repeat a failed scan: the nodes may come back, and ticks wait
+// no longer than catch-up allows.
+func (s *Scan) repeats(now time.Time) bool {
+	return roster.Passing(s.Found.Err) && (!s.Urgent || now.Before(s.Before.Add(s.Job.CatchUp.Window)))
+}
+
+// Scans without waiting ticks only record what nobody ran, and are not urgent. For each job
+// one replica reads the ledger, the first in rank of those with the same jobs. Each starts
+// at its own time, after all live replicas could record their ticks themselves, and reads
+// one job after the other. The pace depends on the number of replicas: together they ask
+// the nodes as often as one would. A replica leaves the other jobs to their first replicas,
+// and checks them again for a while, in case one dies before its turn.
+
+const (
+	laterPace    = 5 * time.Millisecond // between two jobs, for all replicas together
+	recheckPause = time.Minute          // until the other replicas' jobs are checked again
+)
+
+// ScanLater runs the scans that fall to this replica.
+func (r *Scanner) ScanLater(ctx context.Context, batch []*Scan) {
+	own := job.Weight("scan", time.Time{}, r.Replica) % uint64(r.Window)
+	if !retry.After(ctx, r.Window+time.Duration(own)) {
+		return
+	}
+	spread(batch)
+	// By then every live replica has scanned its own jobs.
+	until := time.Now().Add(recheckPause + 2*laterPace*time.Duration(len(batch)))
+	for {
+		failed, others := r.scanOwn(ctx, batch)
+		if time.Now().After(until) {
+			others = nil
+		}
+		pause := recheckPause
+		if len(failed) > 0 {
+			pause = lastRescan
+		}
+		if batch = append(failed, others...); len(batch) == 0 || !retry.After(ctx, pause) {
+			return
+		}
+	}
+}
+
+// scanOwn runs the scans for which this replica is first. It returns those of them to be
+// repeated, and those that fall to others.
+func (r *Scanner) scanOwn(ctx context.Context, batch []*Scan) (failed, others []*Scan) {
+	peers := roster.SameJobs(r.Replica, r.Live())
+	var own []*Scan
+	for _, s := range batch {
+		if job.Rank(s.Job.StoredAs(), time.Time{}, r.Replica, roster.Eligible(peers, s.Job.Labels)) > 0 {
+			others = append(others, s)
+		} else {
+			own = append(own, s)
+		}
+	}
+	if len(own) == 0 {
+		return nil, others
+	}
+	known := r.versions(ctx)
+	for _, s := range own {
+		if s.published = known; !r.carryOut(ctx, s) {
+			failed = append(failed, s)
+		}
+		if !retry.After(ctx, laterPace*time.Duration(max(1, len(peers)))) {
+			break
+		}
+	}
+	return failed, others
+}

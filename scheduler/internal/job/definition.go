@@ -2,11 +2,16 @@ package job
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -143,4 +148,284 @@ func validateKeys(list []Definition) error {
 	}
 	errs = append(errs, validateGroups(list))
 	return errors.Join(errs...)
+}
+
+// An Overlap is the policy for a tick that comes during an earlier run of its job, anywhere
+// in the cluster.
+type Overlap string
+
+// The overlap policies. The empty one is OverlapSkip.
+const (
+	// OverlapSkip waits within the tick's window, then skips the tick.
+	OverlapSkip Overlap = "skip"
+	// OverlapQueue waits until the run has ended, however long that takes. One tick waits;
+	// it is skipped when the next one comes.
+	OverlapQueue Overlap = "queue"
+	// OverlapCancelPrevious ends the context of the run with jobs.ErrCancelled, and starts
+	// when the run has ended; if it has not when the next tick comes, this one is skipped.
+	OverlapCancelPrevious Overlap = "cancel_previous"
+	// OverlapAllow lets the runs overlap. A guard refuses the older run once the newer has
+	// written.
+	OverlapAllow Overlap = "allow"
+)
+
+// overlaps has the policies in the order of the documentation, with their traits. The
+// engine uses only the traits.
+var overlaps = []struct {
+	name Overlap
+	Traits
+}{
+	{OverlapSkip, Traits{}},
+	{OverlapQueue, Traits{Patient: true, Queues: true}},
+	{OverlapCancelPrevious, Traits{Patient: true, Replaces: true}},
+	{OverlapAllow, Traits{Beside: true}},
+}
+
+// Traits are the effects of an overlap policy on a tick that comes during a run.
+type Traits struct {
+	Patient  bool // it waits until the next tick comes, not only within its window
+	Queues   bool // it is skipped because that tick comes, not because of the run
+	Replaces bool // it cancels the run
+	Beside   bool // it does not wait: the runs overlap
+}
+
+// Values returns the policies, the default first.
+func (Overlap) Values() []string {
+	var names []string
+	for _, known := range overlaps {
+		names = append(names, string(known.name))
+	}
+	return names
+}
+
+// Traits returns those of the overlap policy; none if it is unknown, which Validate refuses.
+func (j *Job) Traits() Traits {
+	for _, known := range overlaps {
+		if known.name == j.Overlap {
+			return known.Traits
+		}
+	}
+	return Traits{}
+}
+
+// OnCrash is the policy for a run whose replica has died.
+type OnCrash string
+
+// The crash policies. The empty one is CrashSkip.
+const (
+	// CrashSkip leaves it interrupted: a tick runs at most once.
+	CrashSkip OnCrash = "skip"
+	// CrashRerun runs the tick again elsewhere, with a larger token and attempt:
+	// at least once.
+	CrashRerun OnCrash = "rerun"
+)
+
+// Values returns the policies, the default first.
+func (OnCrash) Values() []string { return []string{string(CrashSkip), string(CrashRerun)} }
+
+// A CatchUpMode says which ticks that no replica could run are run later.
+type CatchUpMode string
+
+// The catch-up modes. The empty one is CatchUpNone.
+const (
+	CatchUpNone CatchUpMode = "none" // none: they are missed
+	CatchUpLast CatchUpMode = "last" // the last of them
+	CatchUpAll  CatchUpMode = "all"  // all of them, oldest first
+)
+
+// Values returns the modes, the default first.
+func (CatchUpMode) Values() []string {
+	return []string{string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)}
+}
+
+// CatchUp is the policy for ticks that came without a live replica or without a quorum. It is the
+// section catch_up of a configuration file, too.
+type CatchUp struct {
+	Mode CatchUpMode `json:"mode,omitempty" jsonschema:"last: only the last of these ticks. all: all of them, oldest first."`
+	// Window is how long after its nominal time a tick may still be caught up.
+	// Default DefaultCatchUpWindow.
+	Window time.Duration `json:"window,omitempty" jsonschema:"How long after its time a tick may still be caught up."`
+	// Max bounds how many ticks are caught up after one outage: the newest. Default
+	// DefaultCatchUpMax.
+	Max int `json:"max,omitempty" jsonschema:"How many ticks are caught up after one outage: the newest."`
+}
+
+// Defaults of a CatchUp.
+const (
+	DefaultCatchUpWindow = time.Hour
+	DefaultCatchUpMax    = 100
+)
+
+// validatePolicies returns which of the job's policies are unknown or impossible.
+func (d *Definition) validatePolicies() error {
+	return errors.Join(
+		d.oneOf("overlap", string(d.Overlap), d.Overlap.Values()...),
+		d.oneOf("on_crash", string(d.OnCrash), d.OnCrash.Values()...),
+		d.validateConflicts(),
+		d.oneOf("catch-up mode", string(d.CatchUp.Mode), d.CatchUp.Mode.Values()...),
+		d.bounded("window", d.CatchUp.Window >= 0, d.CatchUp.Window),
+		d.bounded("max", d.CatchUp.Max >= 0, d.CatchUp.Max),
+	)
+}
+
+// conflicts are combinations of policies that contradict each other.
+var conflicts = []struct {
+	overlap      Overlap
+	onCrash      OnCrash
+	why, instead string
+}{
+	{OverlapAllow, CrashRerun, "a tick cannot be run again once a later one was claimed", "queue, or on_crash: skip"},
+}
+
+// With returns an error if the two policies contradict each other. It says why, and what to
+// write instead.
+func (o Overlap) With(c OnCrash) error {
+	for _, no := range conflicts {
+		if no.overlap == o && no.onCrash == c {
+			return fmt.Errorf("%s does not go with on_crash: %s, since %s; write %s", o, c, no.why, no.instead)
+		}
+	}
+	return nil
+}
+
+// validateConflicts refuses policies that contradict each other.
+func (d *Definition) validateConflicts() error {
+	if err := d.Overlap.With(d.OnCrash); err != nil {
+		return fmt.Errorf("scheduler: job %q has an overlap policy that conflicts: %w", d.Name, err)
+	}
+	return nil
+}
+
+// bounded refuses a bad limit of catching up.
+func (d *Definition) bounded(bound string, ok bool, value any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("scheduler: job %q has catch-up %s %v: it must be positive", d.Name, bound, value)
+}
+
+// oneOf refuses a value that is neither empty nor known.
+func (d *Definition) oneOf(policy, value string, known ...string) error {
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("scheduler: job %q has %s %q: write one of %q", d.Name, policy, value, known)
+}
+
+// Mode is how often the job's ticks may be claimed.
+func (j *Job) Mode() locking.Mode {
+	if j.OnCrash == CrashRerun {
+		return locking.AtLeastOnce
+	}
+	return locking.AtMostOnce
+}
+
+// A Retry says how often, and after which pauses, a failed function is called again under
+// the same claim, with the same token. The lease is extended during the pauses. Retries end
+// early after: an error marked by jobs.Permanent, jobs.Skip, a write that a guard refused
+// as stale, the end of the run's context, and a drain, which lets the current call finish. It is
+// the section retry of a configuration file, too.
+type Retry struct {
+	// Attempts counts the calls of the function, the first included. Default 1.
+	Attempts int `json:"attempts,omitempty" jsonschema:"Calls of the function, the first included. 1: no retry."`
+	// Backoff is the pause after the first call. It doubles after each call up to
+	// MaxBackoff. Up to half of it is subtracted at random, so retries spread. Default 1 s.
+	Backoff time.Duration `json:"backoff,omitempty" jsonschema:"Pause after the first call. It doubles after each further call; up to half of it is taken off at random."`
+	// MaxBackoff bounds the pause. Default 1 min, or Backoff if that is longer.
+	MaxBackoff time.Duration `json:"max_backoff,omitempty" jsonschema:"Longest pause."`
+	// AttemptTimeout ends the context of one call with a cause that matches
+	// jobs.ErrTimeout. Job.Timeout limits all calls and pauses together. 0: none.
+	AttemptTimeout time.Duration `json:"attempt_timeout,omitempty" jsonschema:"Limit of one call; timeout limits all calls and pauses together. 0s: no limit of its own."`
+}
+
+// Defaults of a Retry.
+const (
+	DefaultBackoff    = time.Second
+	DefaultMaxBackoff = time.Minute
+)
+
+// withDefaults returns a copy in which every zero value has its default.
+func (r Retry) withDefaults() Retry {
+	r.Attempts = cmp.Or(r.Attempts, 1)
+	r.Backoff = cmp.Or(r.Backoff, DefaultBackoff)
+	r.MaxBackoff = cmp.Or(r.MaxBackoff, max(DefaultMaxBackoff, r.Backoff))
+	return r
+}
+
+// validate returns what is wrong with the policy of the job.
+func (r Retry) validate(job string) error {
+	switch r = r.withDefaults(); {
+	case r.Attempts < 0:
+		return fmt.Errorf("scheduler: job %q has %d attempts: it needs at least one", job, r.Attempts)
+	case r.Backoff < 0 || r.MaxBackoff < r.Backoff:
+		return fmt.Errorf("scheduler: job %q has a backoff from %v to %v: use positive durations, the smaller one first", job, r.Backoff, r.MaxBackoff)
+	case r.AttemptTimeout < 0:
+		return fmt.Errorf("scheduler: job %q has attempt timeout %v: it must not be negative", job, r.AttemptTimeout)
+	}
+	return nil
+}
+
+// RetryPause is the time between the given call and the next, with "equal jitter": half of it is
+// fixed.
+func (j *Job) RetryPause(try int, random func(time.Duration) time.Duration) time.Duration {
+	limit, most := j.Retry.Backoff, j.Retry.MaxBackoff
+	for i := 1; i < try && limit < most; i++ {
+		limit = min(2*limit, most)
+	}
+	half := limit / 2
+	return limit - half + random(half+1)
+}
+
+// Retries reports whether a call that ended with err is followed by another.
+func (j *Job) Retries(try int, err error) bool {
+	_, skipped := errors.AsType[*jobs.SkipError](err)
+	switch {
+	case err == nil, skipped, jobs.IsPermanent(err):
+		return false
+	case errors.Is(err, fence.ErrStale):
+		return false // the next call would write with the same token
+	}
+	return try < j.Retry.Attempts
+}
+
+// Requests says which params a request for a run may have.
+type Requests struct {
+	// Bind returns the function with other params; those of a request override the job's
+	// own, key by key. Nil: requests cannot have params.
+	Bind func(params map[string]any) (jobs.Handler, error) `json:"-"`
+	// Params describes the params of Bind. Nil: unknown.
+	Params *jobs.Shape `json:"-"`
+}
+
+// CheckParams returns an *acts.Error if the job refuses the params of a request.
+func (r Requests) CheckParams(params json.RawMessage) error {
+	if len(params) == 0 {
+		return nil
+	}
+	if _, err := BindParams(r, params); err != nil {
+		return &acts.Error{Kind: acts.Trigger, Msg: fmt.Sprintf("params: %v", err)}
+	}
+	return nil
+}
+
+var errNoParams = errors.New("the job takes none with a request")
+
+// BindParams returns the function with the params of a request.
+func BindParams(r Requests, text json.RawMessage) (jobs.Handler, error) {
+	if r.Bind == nil {
+		return nil, errNoParams
+	}
+	params, err := acts.DecodeParams(text)
+	if err != nil {
+		return nil, err
+	}
+	return r.Bind(params)
+}
+
+// PublishedParams describes the params that a request may have, for publication.
+func (j *Job) PublishedParams() *jobs.Shape {
+	if j.Bind == nil {
+		return jobs.NoShape()
+	}
+	return j.Params
 }

@@ -1,10 +1,13 @@
 package job
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A Tick is an instant in a stream of a job that one replica may run. A stream is the
@@ -104,4 +107,194 @@ func (j *Job) FirstAfter(now time.Time, window time.Duration) Tick {
 		t = j.Scheduled(t.Next, window)
 	}
 	return t
+}
+
+// Jitter returns the delay of a tick's start: at least 0 and less than limit, in whole
+// milliseconds, the same on every replica. It differs by job and tick.
+func Jitter(job string, tick time.Time, limit time.Duration) time.Duration {
+	ms := uint64(max(limit.Milliseconds(), 0))
+	if ms == 0 {
+		return 0
+	}
+	return time.Duration(Weight(job, tick, "jitter")%ms) * time.Millisecond
+}
+
+// Start returns when the given tick of the job starts: its nominal time plus jitter.
+func (d Definition) Start(at time.Time) time.Time { return d.startOf(at, d.Schedule.Next(at)) }
+
+// Coming returns the next n ticks of the job that start after from; with excluded, also
+// those that calendars remove, which count. The nominal time of the first may be before
+// from: jitter delays its start.
+func (d Definition) Coming(from time.Time, n int, excluded bool) []schedule.Planned {
+	coming := []schedule.Planned{}
+	for p := range schedule.Coming(d.Schedule, from.Add(-max(d.Jitter, 0)), excluded) {
+		if len(coming) == n {
+			break
+		}
+		if p.Tick.After(from) || !p.Excluded && d.Start(p.Tick).After(from) {
+			coming = append(coming, p)
+		}
+	}
+	return coming
+}
+
+// Ticks that no replica could run are caught up in their order, one at a time, if the job
+// wants it. A tick that could not be claimed within its window, for example without a
+// quorum, stays the first of its lane, and is tried until CatchUp.Window after its nominal
+// time. Later ticks wait: once a later tick is claimed, an earlier one never can be.
+
+// longestCatchUpPause bounds the pause between ticks that are caught up.
+const longestCatchUpPause = 2 * time.Second
+
+// withDefaults returns a copy in which every zero value has its default.
+func (c CatchUp) withDefaults() CatchUp {
+	c.Mode = cmp.Or(c.Mode, CatchUpNone)
+	c.Window = cmp.Or(c.Window, DefaultCatchUpWindow)
+	c.Max = cmp.Or(c.Max, DefaultCatchUpMax)
+	return c
+}
+
+// CatchesUp reports whether ticks of the job are caught up.
+func (j *Job) CatchesUp() bool {
+	return j.CatchUp.Mode == CatchUpLast || j.CatchUp.Mode == CatchUpAll
+}
+
+// latest is the end of a tick's catch-up; zero if the job has none.
+func (j *Job) latest(at time.Time) time.Time {
+	if !j.CatchesUp() {
+		return time.Time{}
+	}
+	return at.Add(j.CatchUp.Window)
+}
+
+// NotCaughtUp is the verdict on a tick that the policy does not catch up; closing says why
+// it was missed.
+func (j *Job) NotCaughtUp(why ledger.Variant, closing Verdict) Verdict {
+	d := ledger.Details{With: &closing.Reason}
+	switch why {
+	case ledger.VariantMax:
+		d.Most = j.CatchUp.Max
+	case ledger.VariantWindow:
+		d.Text = j.CatchUp.Window.String()
+	}
+	return Because(ledger.Missed, ledger.Reason{Code: ledger.CodeCatchUp, Variant: why, Details: &d})
+}
+
+// WhyNotCaughtUp says why a late tick is not caught up; zero if it is. newer ticks wait
+// behind it, and late of them are late, too.
+func (j *Job) WhyNotCaughtUp(t Tick, now time.Time, newer, late int) ledger.Reason {
+	closing := t.Missed(ledger.CodeBehind)
+	switch {
+	case t.Trigger == ledger.ByRerun && t.Latest.After(now):
+		return ledger.Reason{}
+	case t.Latest.IsZero() || !j.CatchesUp():
+		return closing.Reason
+	case !t.Latest.After(now):
+		return j.NotCaughtUp(ledger.VariantWindow, closing).Reason
+	case j.CatchUp.Mode == CatchUpLast && newer > 0:
+		return j.NotCaughtUp(ledger.VariantLast, closing).Reason
+	case late >= j.CatchUp.Max:
+		return j.NotCaughtUp(ledger.VariantMax, closing).Reason
+	default:
+		return ledger.Reason{}
+	}
+}
+
+// CatchUpPause is how long a tick that is caught up waits before its first try. It differs
+// by job and tick, is the same on all replicas, and is short enough to overtake the job's
+// schedule.
+func (j *Job) CatchUpPause(t Tick) time.Duration {
+	limit := longestCatchUpPause
+	if !t.Next.IsZero() {
+		limit = min(limit, t.Next.Sub(t.At)/4)
+	}
+	return Jitter(j.StoredAs()+" catch-up", t.At, limit)
+}
+
+// The ticks of a backfill are claimed one after the other. Where runs may overlap, all of
+// them would run at once, so these runs share slots like those of a group (attempt/slots.go). A
+// backfill yields to all other ticks: to scheduled ticks of the job (mustYield in scheduler), and to
+// attempts that wait for a slot of the same group.
+
+// Backfilling returns the job for an attempt of t. A backfill of a job in a group uses the
+// first slots only, so it keeps within both limits.
+func (j *Job) Backfilling(t Tick) *Job {
+	if t.Stream != acts.StreamBackfill || !j.Traits().Beside {
+		return j
+	}
+	most := max(1, t.Act.Concurrency) // an older release may have written 0
+	bounded := *j
+	if j.Group == "" {
+		bounded.Group, bounded.GroupSize = backfillGroup(j.StoredAs()), most
+	}
+	bounded.GroupSize = min(bounded.GroupSize, most)
+	return &bounded
+}
+
+// backfillGroup is the group of a job's backfills if the job has none.
+func backfillGroup(key string) string { return "backfill:" + key }
+
+// BackfillSlots returns the names of the locks that backfills of the job may have used.
+// They are deleted with the job.
+func BackfillSlots(key string) []string {
+	var names []string
+	for n := range acts.MaxConcurrency {
+		names = append(names, SlotName(backfillGroup(key), n))
+	}
+	return names
+}
+
+// Rank returns the place of self, from 0, in the order in which the replicas try to claim a
+// tick. Replicas that see the same replicas compute the same order. It differs by job and
+// tick, so wins spread evenly. Self counts whether it is listed or not.
+//
+// The order is by highest random weight: when a replica comes or goes, the
+// others keep their places relative to each other.
+func Rank(job string, tick time.Time, self string, replicas []string) int {
+	rank, own := 0, Weight(job, tick, self)
+	for _, r := range slices.Compact(slices.Sorted(slices.Values(replicas))) {
+		if Ahead(job, tick, r, self, own) {
+			rank++
+		}
+	}
+	return rank
+}
+
+// Ahead reports whether a replica goes before self, which has the given weight.
+func Ahead(job string, tick time.Time, replica, self string, own uint64) bool {
+	w := Weight(job, tick, replica)
+	return w > own || w == own && replica > self
+}
+
+// Weight is a FNV-1a hash of job, tick and replica. It equals that of package hash/fnv,
+// without allocations.
+func Weight(job string, tick time.Time, replica string) uint64 {
+	h := uint64(fnvOffset)
+	for i := range len(job) {
+		h = (h ^ uint64(job[i])) * fnvPrime
+	}
+	h *= fnvPrime // a zero byte between name and number
+	for ms, shift := uint64(tick.UnixMilli()), 56; shift >= 0; shift -= 8 {
+		h = (h ^ ms>>shift&0xff) * fnvPrime
+	}
+	for i := range len(replica) {
+		h = (h ^ uint64(replica[i])) * fnvPrime
+	}
+	return Scramble(h)
+}
+
+const (
+	fnvOffset = 0xcbf29ce484222325
+	fnvPrime  = 0x100000001b3
+)
+
+// Scramble spreads every bit over all others: FNV hardly moves the high ones
+// for names that differ at their end. The constants are those of MurmurHash3's
+// 64-bit finaliser.
+func Scramble(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 const (
@@ -327,4 +328,98 @@ func (p *Publisher) isPeer(r roster.Replica) bool {
 
 func (p *Publisher) isSelf(r roster.Replica) bool {
 	return r.ID == p.replica && r.Instance == p.instance
+}
+
+// A posted job is one that this replica serves, and since when. It is encoded when it is
+// published.
+type posted struct {
+	*job.Job
+	since int64 // Unix milliseconds; 0: unknown
+}
+
+// info is the published form of a job that the replica serves.
+func (j posted) info(replica string) roster.JobInfo {
+	return roster.JobInfo{
+		Name: j.Name, Key: j.RenamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
+		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: definition(j.Schedule), Jitter: j.Jitter, Params: j.PublishedParams(),
+		Replica: replica, Since: fromUnixMillis(j.since),
+	}
+}
+
+// definition is the published form of the job's schedule.
+func definition(s schedule.Schedule) string {
+	text, err := schedule.Definition(s)
+	if err != nil || len(text) > roster.MaxDefinition {
+		return ""
+	}
+	return text
+}
+
+// unixMillis is the compact form of a time; 0 if it is zero.
+func unixMillis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromUnixMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// A jobSet is the set of jobs that this replica serves, as a whole.
+type jobSet struct {
+	store roster.JobSets // may be nil
+
+	mu      sync.Mutex
+	hash    string
+	list    []*job.Job
+	pending bool // it is not published yet
+}
+
+func (s *jobSet) serve(hash string, list []*job.Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = s.pending || s.hash != hash
+	s.hash, s.list = hash, list
+}
+
+// renew marks the set for publication.
+func (s *jobSet) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = true
+}
+
+// publish stores the set, and reports whether that worked. One of the replicas that serve it
+// writes it; the others renew it.
+func (s *jobSet) publish(ctx context.Context) bool {
+	s.mu.Lock()
+	hash, list, pending := s.hash, s.list, s.pending && s.store != nil
+	s.pending = false
+	s.mu.Unlock()
+	if !pending {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	kept, err := s.store.RenewSet(ctx, hash)
+	if err == nil && !kept {
+		err = s.write(ctx, hash, list)
+	}
+	if err != nil {
+		s.renew()
+	}
+	return err == nil
+}
+
+func (s *jobSet) write(ctx context.Context, hash string, list []*job.Job) error {
+	packed, err := roster.PackJobs(len(list), roster.Texts(list))
+	if err != nil {
+		return nil //nolint:nilerr // settings that have no written form: to try again would not help
+	}
+	return s.store.KeepSet(ctx, hash, packed)
 }

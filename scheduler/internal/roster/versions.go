@@ -1,6 +1,14 @@
 package roster
 
-import "slices"
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
 
 // A Version is one version of a job in listings: one that replicas serve now or, if there
 // is none, the last one.
@@ -115,4 +123,242 @@ func ByKey(published []JobInfo) map[string][]JobInfo {
 		of[j.StoredAs()] = append(of[j.StoredAs()], j)
 	}
 	return of
+}
+
+// The ticks of a version begin when a replica first serves it. Earlier ticks that nobody
+// ran follow the schedule that was served then.
+
+// ServedSince is when replicas began to serve the version j, which one does from j.Since on.
+// versions are those published of the job.
+func ServedSince(j JobInfo, versions []JobInfo) time.Time {
+	i := slices.IndexFunc(versions, func(v JobInfo) bool { return v.Hash == j.Hash })
+	if i < 0 || versions[i].replaced(versions) || versions[i].Since.After(j.Since) {
+		return j.Since
+	}
+	return versions[i].Since
+}
+
+// BeganToServe is ServedSince, or j.Since if the job was removed in between.
+func BeganToServe(j JobInfo, versions []JobInfo) time.Time {
+	if since := ServedSince(j, versions); since.After(AccountOf(versions).Removed) {
+		return since
+	}
+	return j.Since
+}
+
+// replaced reports whether another version was served after this one: versions in use are
+// published periodically. One that began later, and may have been in use when this one was last
+// published, has replaced it too.
+func (j JobInfo) replaced(versions []JobInfo) bool {
+	return slices.ContainsFunc(versions, func(v JobInfo) bool {
+		if v.Hash == j.Hash {
+			return false
+		}
+		return v.Published.After(j.Published.Add(Settling)) || v.Since.After(j.Since) && v.Published.Add(PublishEvery).After(j.Published)
+	})
+}
+
+// An Account says from when on every tick of a job has an entry. The zero Account knows
+// nothing. If part of one is lost, replicas only look further back.
+type Account struct {
+	// First is when a replica that served the job first could run its ticks. Earlier ones are
+	// not accounted for.
+	First time.Time
+	// Until: every earlier tick has an entry in the ledger, or needs none.
+	Until time.Time
+	// Stopped is when the last replica drained while no other one lived.
+	Stopped time.Time
+	// Removed is when the last replica that served the job took it out of its
+	// configuration. Later ticks need no entry until a replica serves the job again.
+	Removed time.Time
+}
+
+// Merge combines two accounts of one job.
+func (a Account) Merge(b Account) Account {
+	if a.First.IsZero() || !b.First.IsZero() && b.First.Before(a.First) {
+		a.First = b.First
+	}
+	a.Until = Later(a.Until, b.Until)
+	a.Stopped = Later(a.Stopped, b.Stopped)
+	a.Removed = Later(a.Removed, b.Removed)
+	return a
+}
+
+// Begin is the time from which ticks may lack an entry; zero: unknown.
+func Begin(a Account) time.Time {
+	if a.First.IsZero() || a.Until.After(a.First) {
+		return a.Until
+	}
+	return a.First.Add(1) // a tick at that instant came too early
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// AccountOf merges the accounts of a job's published versions.
+func AccountOf(versions []JobInfo) Account {
+	var a Account
+	for _, v := range versions {
+		a = a.Merge(v.Account)
+	}
+	return a
+}
+
+// An absence is a time span in which no replica served a job, both ends excluded.
+type absence struct{ from, to time.Time }
+
+// Has reports whether the tick falls into the absence.
+func (a absence) Has(tick time.Time) bool { return tick.After(a.from) && tick.Before(a.to) }
+
+// Removal is the time in which the job was removed and not yet added again, seen by a
+// replica that serves it since begun. It is zero if there was none, or if later ticks are
+// accounted for.
+func Removal(a Account, versions []JobInfo, begun time.Time) absence {
+	if a.Removed.IsZero() || a.Removed.Before(a.Until) {
+		return absence{}
+	}
+	back := begun
+	for _, v := range versions {
+		switch again := v.Since.After(a.Removed); {
+		case again && v.Since.Before(back):
+			back = v.Since
+		case !again && v.Published.After(a.Removed):
+			return absence{} // another replica served it all the while
+		}
+	}
+	return absence{a.Removed, back}
+}
+
+// Accounts are the accounts of the jobs on one replica. They need not be exact: a replica
+// that reads the past looks further back if they lag.
+type Accounts struct {
+	First  time.Time            // when the replica first could run ticks; zero: it never could
+	Until  map[string]time.Time // by key; without jobs whose past it does not know
+	Behind bool                 // there are such jobs that it may run
+}
+
+// A Background is what is known of a past besides the ledger's entries.
+type Background struct {
+	Why             ledger.Code // of all its ticks; empty: it differs
+	Account         Account     // zero if the replica was there, asleep
+	Absence         absence     // of the job from every configuration
+	RememberedSince time.Time
+	trimmed         time.Time   // entries of ticks up to it may have been dropped
+	Ticks           []time.Time // at which a replica served the job, newest first
+}
+
+// Passing reports whether a call of a store may succeed soon: it was not answered, or the
+// store refuses, which may be corrected at any time.
+func Passing(err error) bool {
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrRefused) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// Remembered is since when the ledger remembers; zero: always, or unknown.
+func Remembered(store ledger.Store) time.Time {
+	if r, ok := store.(ledger.Rememberer); ok {
+		since, _ := r.RemembersSince()
+		return since
+	}
+	return time.Time{}
+}
+
+// TrimmedUpTo is the latest tick whose entry the ledger has dropped; zero: none, or
+// unknown.
+func TrimmedUpTo(ctx context.Context, store ledger.Store, key string) (time.Time, error) {
+	s, ok := store.(ledger.Skimmer)
+	if !ok {
+		return time.Time{}, nil
+	}
+	some, err := s.Skim(ctx, []ledger.Stretch{{Job: key}}, true)
+	if err != nil || len(some) == 0 {
+		return time.Time{}, err
+	}
+	return some[0].Trimmed, nil
+}
+
+// Lost reports whether the ledger may have lost the entry of the tick.
+func (b Background) Lost(at time.Time) bool { return at.Before(b.RememberedSince) }
+
+// Code says why nobody ran a tick that has no entry.
+func (b Background) Code(at time.Time) ledger.Code {
+	switch {
+	case !at.After(b.trimmed):
+		return ledger.CodeHistoryTrimmed
+	case b.Lost(at):
+		return ledger.CodeHistoryLost
+	case b.Why != "":
+		return b.Why
+	case b.stopped(at):
+		return ledger.CodeNoReplica
+	}
+	return ledger.CodeUnknown
+}
+
+// stopped reports whether all replicas had stopped when the tick came, and none had started
+// again.
+func (b Background) stopped(at time.Time) bool {
+	stop := b.Account.Stopped
+	if stop.IsZero() || stop.Before(b.Account.Until) || at.Before(stop) {
+		return false
+	}
+	for _, known := range b.Ticks {
+		if known.After(stop) && known.Before(at) {
+			return false // a replica had started again
+		}
+	}
+	return true
+}
+
+// Attended reports whether the entry shows that a replica served the job when the tick came.
+func Attended(e ledger.Entry) bool {
+	return e.Trigger != ledger.ByCatchUp && !e.Reason.Has(ledger.CodeNoReplica) && !e.Reason.Has(ledger.CodeUnknown) && !e.Reason.Has(ledger.CodeHistoryLost)
+}
+
+// AlsoSince is the reason of a tick whose entry represents all ticks since first, too.
+func AlsoSince(why ledger.Code, first time.Time) ledger.Reason {
+	return ledger.Reason{Code: why}.And(ledger.Reason{Code: ledger.CodeAlike, Details: &ledger.Details{Since: first}})
+}
+
+// A Judge computes the entries of ticks that the ledger does not have, as far as anybody
+// knows.
+type Judge struct {
+	of  Background
+	key string
+}
+
+// Judge returns a Judge for the published job and its known entries. Its Account must be
+// that of the job; see Versions. It asks the ledger what it has dropped.
+func (v Version) Judge(ctx context.Context, ledger ledger.Store, known []ledger.Entry, now time.Time) (Judge, error) {
+	b := Background{Account: v.Account, RememberedSince: Remembered(ledger)}
+	var err error
+	if b.trimmed, err = TrimmedUpTo(ctx, ledger, v.StoredAs()); err != nil {
+		return Judge{}, err
+	}
+	b.Absence = Removal(v.Account, []JobInfo{v.JobInfo}, now)
+	for _, e := range known {
+		if e.Stream == "" && Attended(e) {
+			b.Ticks = append(b.Ticks, e.Tick)
+		}
+	}
+	return Judge{b, v.StoredAs()}, nil
+}
+
+// Removed is when the job was removed from the configuration; zero if it is served, or was
+// served to the end.
+func (j Judge) Removed() time.Time { return j.of.Absence.from }
+
+// Remembered is since when the ledger remembers. Older entries may be lost.
+func (j Judge) Remembered() time.Time { return j.of.RememberedSince }
+
+// Absent reports whether the job was in no configuration when the tick came.
+func (j Judge) Absent(tick time.Time) bool { return j.of.Absence.Has(tick) }
+
+// Entry is what a listing shows of the tick.
+func (j Judge) Entry(tick time.Time) ledger.Entry {
+	return ledger.Entry{Job: j.key, Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.Reason{Code: j.of.Code(tick)}, Computed: true}
 }
