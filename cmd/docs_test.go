@@ -100,7 +100,7 @@ func checkReasons(t *testing.T, page string) {
 	for _, m := range regexp.MustCompile(`(Code\w+) +Code = "(\w+)"`).FindAllStringSubmatch(read(t, "../scheduler/ledger/reason.go"), -1) {
 		codes[m[1]] = m[2]
 	}
-	found := regexp.MustCompile(`\{(Code\w+), [^,]+, "([^"]+)"`).FindAllStringSubmatch(read(t, "../scheduler/ledger/reason_words.go"), -1)
+	found := regexp.MustCompile(`\{(Code\w+), [^,]+, "([^"]+)"`).FindAllStringSubmatch(read(t, "../scheduler/ledger/reason.go"), -1)
 	for _, m := range found {
 		words := slices.MaxFunc(regexp.MustCompile(`\{\w+\}|[\[\]]`).Split(m[2], -1), func(x, y string) int { return len(x) - len(y) })
 		row := regexp.MustCompile("(?m)^\\| `" + codes[m[1]] + "` \\|.*" + regexp.QuoteMeta(strings.Trim(words, " :;()=")))

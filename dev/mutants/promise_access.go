@@ -23,7 +23,7 @@ var access = promise{
 			{config + "jobs.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"},
 		}},
 		{"web: every role may act", in(board, "TestRoles"), []edit{
-			{"scheduler/identity/role.go", ">= slices.Index(Roles(), needed)", ">= 0"},
+			{"scheduler/identity/identity.go", ">= slices.Index(Roles(), needed)", ">= 0"},
 		}},
 		{"web: localhost may act", in(board, "TestNobodyActsFromLocalhost"), []edit{
 			{web + "gate/login.go", "id.Role = identity.Viewer\n", "id.Role = identity.Admin\n"},

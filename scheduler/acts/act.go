@@ -1,13 +1,26 @@
+// Package acts has what people ask of the whole cluster: an [Act] runs a job now or its
+// ticks of the past, ends a run, or pauses and resumes jobs. A [Store] keeps the acts that
+// are in force and the audit log.
+//
+// An act is an instruction. The claim of its tick ensures that a request runs once.
 package acts
 
 import (
 	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A Kind is the kind of an act.
@@ -190,3 +203,162 @@ const (
 	StreamManual   = "manual"   // triggers, by people and by other jobs
 	StreamBackfill = "backfill" // ticks of the past
 )
+
+// KeyID is the ID of the act for a user's key, such as the Idempotency-Key of a request. It
+// is a hash: no key makes the ID of another user's act, or of the scheduler's own.
+func KeyID(user, key string) string {
+	return "key-" + shortHash(fmt.Sprintf("%d %s %s", len(user), user, key))
+}
+
+// Fingerprint distinguishes acts with the same ID: it is a hash of the contents without ID,
+// By, At, Result and Closed. The act must be Ready.
+func (a Act) Fingerprint() string {
+	a.ID, a.By, a.At, a.Result, a.Closed = "", "", time.Time{}, "", time.Time{}
+	text, _ := json.Marshal(a) // a ready act can be encoded
+	return shortHash(string(text))
+}
+
+// shortHash is 128 bits of a hash, enough against collisions.
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// A ReusedIDError is the error for an act whose ID belongs to another act with other
+// contents.
+type ReusedIDError struct{ ID string }
+
+// Error is the message.
+func (e *ReusedIDError) Error() string {
+	return "the id " + e.ID + " was used for another act; choose a new one"
+}
+
+// Backfill returns the ticks of a backfill, oldest first: those in its range before the
+// request. It returns at most MaxBackfill + 1.
+func (a Act) Backfill(s schedule.Schedule) []time.Time {
+	end := a.To
+	if !a.At.IsZero() && a.At.Before(end) {
+		end = a.At
+	}
+	var ticks []time.Time
+	for t := s.Next(a.From.Add(-1)); !t.IsZero() && t.Before(end) && len(ticks) <= MaxBackfill; t = s.Next(t) {
+		ticks = append(ticks, t)
+	}
+	return ticks
+}
+
+// ErrGrace is matched by the error of a Store whose nodes are new, or have restarted, and
+// may lack acts until their grace ends.
+var ErrGrace = errors.New("the nodes may lack acts until their grace ends")
+
+// A Store keeps the acts of the whole cluster. If Do has returned without an error, every
+// later Open on every replica returns the act, also after all replicas were restarted. It
+// may take a few seconds if another client stopped in the middle of the same act before.
+//
+// An act is an instruction; the Locker's claim ensures that a request runs once.
+type Store interface {
+	// Do stores an act and writes it into the audit log. It returns the act with its ID and
+	// At. An act with a known ID is returned as it is: asking again has no effect. IDs are
+	// known for at least a day; of pauses and resumes at least the latest 200.
+	//
+	// The error is an *Error for an invalid act, or one too many; a *ReusedIDError if the
+	// ID is that of an act with another Fingerprint; locking.ErrNoQuorum when too few nodes
+	// took it: then it may be done all the same.
+	Do(ctx context.Context, act Act) (Act, error)
+
+	// Open returns the acts in force. It returns locking.ErrNoQuorum when too few nodes
+	// answered; the error is ErrGrace, too, if they answered but may lack acts.
+	Open(ctx context.Context) (Open, error)
+
+	// Close closes a request and stores its result in the audit log. The first result
+	// stays; closing again, or an unknown ID, is harmless.
+	Close(ctx context.Context, id, result string) error
+
+	// Audit returns the latest acts, newest first.
+	Audit(ctx context.Context, limit int) ([]Act, error)
+}
+
+// form is the version of the stored form of an act. A reader refuses newer ones.
+const form = 1
+
+// stored is the JSON of an act with the version of the form.
+type stored struct {
+	V int `json:"v"`
+	Act
+}
+
+// Encode returns the stored form of the act. It is for implementations.
+func (a Act) Encode() ([]byte, error) {
+	text, err := plainjson.Marshal(stored{V: form, Act: a})
+	if err != nil {
+		return nil, fmt.Errorf("encoding an act: %w", err)
+	}
+	return text, nil
+}
+
+// Decode reads the stored form of an act. It is for implementations.
+func Decode(text []byte) (Act, error) {
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return Act{}, fmt.Errorf("decoding an act: %w", err)
+	}
+	if s.V > form {
+		return Act{}, fmt.Errorf("an act has version %d, this release reads up to %d: upgrade quorate", s.V, form)
+	}
+	if !slices.Contains(Kinds(), s.Kind) {
+		return Act{}, fmt.Errorf("an act of kind %.100q is unknown to this release: upgrade quorate", s.Kind)
+	}
+	return s.Act, nil
+}
+
+// The kinds of notes that are no acts of other kinds.
+const (
+	Release Kind = "release" // a lock was taken from its holder
+	Copy    Kind = "copy"    // the store was copied from another one
+	// Unreadable is the kind of an act whose record cannot be read; its Result says why.
+	Unreadable Kind = "unreadable"
+)
+
+// Kinds lists all kinds.
+func Kinds() []Kind {
+	return []Kind{Trigger, Backfill, Cancel, Pause, Resume, Release, Copy, Unreadable}
+}
+
+// RefusedResult is the prefix of a refused act's result.
+const RefusedResult = "refused: "
+
+// Refused reports whether the act was refused.
+func (a Act) Refused() bool { return strings.HasPrefix(a.Result, RefusedResult) }
+
+// IsNote reports whether the act was noted: it was done or refused without a request.
+func (a Act) IsNote() bool {
+	return a.Refused() || a.Kind == Release || a.Kind == Copy || a.Kind == Unreadable
+}
+
+// A Notebook is a Store that also takes notes: actions that were done or refused outside of
+// acts, for readers of the audit log. A note appears in Audit only.
+type Notebook interface {
+	// Note writes a note with a kind and a Result: what was done or, after RefusedResult,
+	// why not. The last KeepRefused refused acts are stored apart, so they do not displace
+	// others. It returns locking.ErrNoQuorum when too few nodes took it.
+	Note(ctx context.Context, act Act) error
+}
+
+// Noted returns a as a note of the audit log: closed at the given time, with long texts
+// cut. Whatever a is, a note of it can be stored. It is for implementations.
+func (a Act) Noted(at time.Time) Act {
+	note := Act{
+		ID: "note-" + rand.Text(), Kind: Kind(noted(string(a.Kind))), At: at.Truncate(time.Millisecond).UTC(),
+		Job: noted(a.Job), Tag: noted(a.Tag), All: a.All, By: noted(a.By), Reason: noted(a.Reason),
+		Trigger: ledger.Trigger(noted(string(a.Trigger))), Parent: noted(a.Parent), Run: noted(a.Run),
+		From: a.From, To: a.To, Concurrency: a.Concurrency,
+	}
+	return note.Done(a.Result, at)
+}
+
+func noted(text string) string {
+	if len(text) > MaxText {
+		return strings.ToValidUTF8(text[:MaxText], "") + " …"
+	}
+	return text
+}

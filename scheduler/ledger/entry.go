@@ -1,8 +1,21 @@
+// Package ledger has the outcome of every tick: an [Entry] with its [Outcome], and the
+// [Reason] why it did not run or ended early. A [Store] keeps the entries; an [Archive]
+// keeps the logs of runs.
+//
+// Runs enter the ledger with the claim and its release, which carry the entry as a note
+// ([EncodeNote]), so a Store reads what a Locker wrote. Every replica that notices a tick
+// without a run records it. The record with the highest rank stays ([Entry.Rank]), and the
+// record of a run outranks them all.
 package ledger
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -151,3 +164,243 @@ func (e Entry) Plain() bool {
 // HandedOver reports whether e is a run that a drain has ended and another replica runs
 // again: an Interrupted one with a known end.
 func (e Entry) HandedOver() bool { return e.Outcome == Interrupted && !e.Finished.IsZero() }
+
+// runID is the id of the run of a scheduled tick. It is deterministic, so a half-done run
+// can be identified. In other streams use Entry.ID.
+func runID(job string, tick time.Time) string {
+	var space [128]byte
+	return string(appendStamp(append(append(space[:0], job...), '@'), tick))
+}
+
+// appendStamp appends t.UTC().Format("20060102T150405.000Z"), but much faster: every run
+// has an id.
+func appendStamp(b []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	if year < 0 || year > 9999 {
+		return t.AppendFormat(b, "20060102T150405.000Z")
+	}
+	b = appendDigits(b, 10*1000*year+100*int(month)+day, 8)
+	b = append(b, 'T')
+	b = appendDigits(b, 10*1000*hour+100*minute+second, 6)
+	b = append(b, '.')
+	b = appendDigits(b, t.Nanosecond()/int(time.Millisecond), 3)
+	return append(b, 'Z')
+}
+
+// appendDigits appends n with zeros in front.
+func appendDigits(b []byte, n, digits int) []byte {
+	for range digits {
+		b = append(b, '0')
+	}
+	for i := len(b) - 1; n > 0; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return b
+}
+
+// Beats are the extensions of a run's lease: their number, the last ones and the worst.
+type Beats struct {
+	Count, Failed int
+	// Least is the one that began with the least remaining validity.
+	Least Beat
+	// Lapse is the last that failed, and Why says why; zero if none has.
+	Lapse Beat
+	Why   string
+	Last  []Beat // oldest first
+}
+
+// A Beat is one try to extend a lease.
+type Beat struct {
+	At time.Time // when it began
+	// Left is how much longer the lease would have lasted, and Took the duration of the
+	// try.
+	Left, Took time.Duration
+	Failed     bool
+	// Answers are the nodes' answers, in the order of Entry.Poll; zero if unknown.
+	Answers [locking.MostNodes]locking.Answer
+}
+
+// Rank orders the replicas' records of one tick without a run: the highest stays. A
+// policy's decision goes before a failure to run, and a drained replica knows least about
+// the others. With equal ranks the greater note in bytes stays, so all nodes agree.
+func (e Entry) Rank() byte {
+	switch {
+	case e.Ran():
+		return 'r'
+	case e.Outcome == Skipped && (e.Reason.Code == CodeRemoved || e.Reason.Code == CodeRescheduled):
+		return 'm' // in this replica's configuration
+	case e.Outcome == Skipped:
+		return 'p'
+	}
+	switch e.Reason.Code {
+	case CodeCatchUp:
+		if e.Reason.Has(CodeUnknown) || e.Reason.Has(CodeHistoryLost) || e.Reason.Has(CodeHistoryTrimmed) {
+			return 'j' // another replica may know the reason
+		}
+		return 'k'
+	case CodeUnknown, CodeHistoryLost, CodeHistoryTrimmed:
+		return 'c'
+	case CodeDrained:
+		return 'a'
+	}
+	return 'g'
+}
+
+// MaxLog bounds the stored log of one run, in bytes.
+const MaxLog = 16 << 10
+
+// A Log is the log of one run.
+type Log struct {
+	Job string // as in its Entry
+	// Tick, the order key (Entry.OrderKey), and Token identify the run.
+	Tick  time.Time
+	Token locking.Token
+	// Text is the end of the log, in lines as slog.TextHandler writes them; Cut is the
+	// number of bytes before it.
+	Text string
+	Cut  int
+	// At is when the log was taken, and Run the run at that time; both are zero once the
+	// run has ended.
+	At  time.Time
+	Run Entry
+}
+
+// logNote is the stored form of a Log. Job, tick and token are its storage key.
+type logNote struct {
+	V    int    `json:"v"`
+	Cut  int    `json:"cut,omitempty"`
+	Text string `json:"text"`
+	// For a run in progress: when this was stored, in Unix milliseconds, and the run's note.
+	At  int64           `json:"at,omitempty"`
+	Run json.RawMessage `json:"run,omitempty"`
+}
+
+// logVersion is the version of the stored form of a Log. Readers refuse newer ones.
+const logVersion = 1
+
+// EncodeLog returns the stored form of l without job, tick and token.
+func EncodeLog(l Log) []byte {
+	n := logNote{V: logVersion, Cut: l.Cut, Text: l.Text}
+	if !l.At.IsZero() {
+		n.At, n.Run = l.At.UnixMilli(), EncodeNote(l.Run)
+	}
+	b, _ := plainjson.Marshal(n) // numbers and strings always encode
+	return b
+}
+
+// DecodeLog is the inverse of EncodeLog.
+func DecodeLog(b []byte) (Log, error) {
+	var n logNote
+	if err := json.Unmarshal(b, &n); err != nil {
+		return Log{}, fmt.Errorf("decoding a log: %w", err)
+	}
+	if n.V > logVersion {
+		return Log{}, fmt.Errorf("the log has version %d, this release reads up to %d: upgrade quorate", n.V, logVersion)
+	}
+	run, err := DecodeNote(n.Run)
+	return Log{Text: n.Text, Cut: n.Cut, At: fromMillis(n.At), Run: run}, err
+}
+
+// Newer reports whether l was taken after other, of the same run.
+func (l Log) Newer(other Log) bool {
+	return !other.At.IsZero() && (l.At.IsZero() || l.At.After(other.At))
+}
+
+// History bounds the stored past of a job. The Archive applies it at the end of each run
+// and when a tick without one is recorded.
+type History struct {
+	// Keep bounds the runs, the ticks without a run, and the logs, each. Default, and at
+	// most: MaxKeep.
+	Keep int
+	// MaxAge bounds the age of entries and logs. 0: any age.
+	MaxAge time.Duration
+	// MaxBytes bounds all logs of the job together, on each node. Default
+	// DefaultLogBytes; negative: no logs are kept.
+	MaxBytes int
+}
+
+// MaxKeep bounds the runs of a job in the ledger, and the ticks without a run, whatever its
+// History.
+const MaxKeep = 1000
+
+// Bounded reports whether h drops entries that the ledger would keep.
+func (h History) Bounded() bool { return h.Keep > 0 && h.Keep < MaxKeep || h.MaxAge > 0 }
+
+// DefaultLogBytes is the default of History.MaxBytes.
+const DefaultLogBytes = 256 << 10
+
+// WithDefaults returns a copy in which every zero value has its default.
+func (h History) WithDefaults() History {
+	h.Keep = min(cmp.Or(h.Keep, MaxKeep), MaxKeep)
+	h.MaxBytes = cmp.Or(h.MaxBytes, DefaultLogBytes)
+	return h
+}
+
+// Sort sorts the entries of a job for listings: the newest order key first; within a tick
+// runs first, the last one before earlier ones, then records, a skip before a miss.
+func Sort(entries []Entry) {
+	slices.SortStableFunc(entries, func(a, b Entry) int {
+		return cmp.Or(
+			b.OrderKey().Compare(a.OrderKey()),
+			cmp.Compare(a.Stream, b.Stream),
+			cmp.Compare(b.Token, a.Token), // zero without a run
+			cmp.Compare(a.Outcome.weight(), b.Outcome.weight()),
+		)
+	})
+}
+
+// CountAttempts numbers the runs of each tick. It leaves them in the order of their tokens.
+func CountAttempts(entries []Entry) {
+	type tick struct {
+		stream string
+		key    int64
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Token, b.Token) })
+	began := map[tick]int{}
+	for i := range entries {
+		if e := &entries[i]; e.Token != 0 {
+			of := tick{e.Stream, e.OrderKey().UnixMilli()}
+			began[of]++
+			e.Attempt = began[of]
+		}
+	}
+}
+
+// OnePerTick keeps the first entry of each tick of a sorted list, with the interruptions
+// and the stale writes of all its attempts: stale writes of an attempt come during the next.
+func OnePerTick(sorted []Entry) []Entry {
+	kept := sorted[:0]
+	for _, e := range sorted {
+		if last := len(kept) - 1; last >= 0 && sameTick(kept[last], e) {
+			kept[last].StaleWrites += e.StaleWrites
+			if e.Outcome == LeaseLost || e.Outcome == Interrupted && !e.HandedOver() {
+				if kept[last].Interruptions++; kept[last].Interruptions == 1 {
+					kept[last].InterruptedOn = e.Replica
+				}
+			}
+			continue
+		}
+		kept = append(kept, e)
+	}
+	clear(sorted[len(kept):])
+	return kept
+}
+
+func sameTick(a, b Entry) bool {
+	return a.Stream == b.Stream && a.OrderKey().Equal(b.OrderKey())
+}
+
+// weight orders the outcomes of one tick, the most certain first.
+func (o Outcome) weight() int {
+	switch o {
+	case Missed:
+		return 2
+	case Skipped:
+		return 1
+	default:
+		return 0
+	}
+}

@@ -1,19 +1,61 @@
+// Package metrics counts and measures what a replica does, for Prometheus: a
+// [Metrics] is an observer of the scheduler and of the nodes, and a
+// prometheus.Collector.
+//
+//	m := new(metrics.Metrics)
+//	… replica.Config{Metrics: m}, which serves it where it serves probes
+//	prometheus.MustRegister(m) // or in a registry of your own, after replica.New
+//
+// A scrape asks no node: what it says of nodes is what they said last, to claims
+// or to the look that replicas take every few seconds anyway.
+//
+// Labels are bounded. A job has a label of its own as long as there are no more
+// than Config.MaxJobs of them, the first by name; the others share [Other]. Reasons
+// are classes, of which ledger.Codes lists all. Series that rates are taken of
+// are there from the start, so that the first miss is seen as a rise.
 package metrics
 
 import (
 	"cmp"
 	"net/http"
+	"runtime"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler"
 )
+
+// Other is the label of the jobs that have none of their own.
+const Other = "other"
+
+// A Config is what Metrics need to know; the zero value is fine.
+type Config struct {
+	// Replica and Version are labels of quorate_build_info.
+	Replica string
+	Version string
+	// Jobs are the names of the jobs at the start; the observer gets later ones.
+	Jobs []string
+	// MaxJobs bounds the jobs with a label of their own. Default 100; negative: none has.
+	MaxJobs int
+	// Ready reports whether the replica takes ticks. Without it there is no
+	// quorate_replica_ready.
+	Ready func() bool
+	// Nodes is set by Begin. Without it there are no gauges of nodes.
+	Nodes func() nodeSet
+}
+
+// nodeSet are the nodes of the cluster: a *membership.Set.
+type nodeSet interface {
+	// Quorum is how many of them decide.
+	Quorum() int
+	// NodeStates returns what is known of each node, without calls.
+	NodeStates() []membership.NodeState
+}
 
 const namespace = "quorate"
 
@@ -114,4 +156,97 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout, EnableOpenMetrics: true,
 	})
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+}
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, bounds []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds})
+}
+
+func histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}, labels)
+}
+
+// Bounds of histograms, in seconds: of what the nodes do, of what the scheduler
+// does, of what functions do, and of leases.
+func quick() []float64 {
+	return []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}
+}
+
+func behind() []float64 {
+	return []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60}
+}
+
+func work() []float64 {
+	return []float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 14400}
+}
+
+func validity() []float64 {
+	return []float64{0, .5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 30, 60}
+}
+
+// process is what concerns the replica as a whole.
+type process struct {
+	info        prometheus.Gauge
+	jobs        prometheus.Gauge
+	ready       prometheus.Collector // nil: not known
+	updateFails prometheus.Gauge
+	usersFails  prometheus.Gauge
+	clockJumps  prometheus.Counter
+}
+
+func newProcess(cfg Config) process {
+	p := process{
+		info: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "build_info", Help: "Always 1: which replica, program and Go this is.",
+			ConstLabels: prometheus.Labels{"version": cfg.Version, "goversion": runtime.Version(), "replica": cfg.Replica},
+		}),
+		jobs: gauge("jobs", "Jobs that this replica serves."),
+		updateFails: gauge("update_failed",
+			"1 while changed jobs could not be read, or are not valid, so that those of before go on; else 0."),
+		usersFails: gauge("users_file_failed", "1 while a changed http.users_file cannot be used, so that the users of before go on; else 0."),
+		clockJumps: counter("clock_jumps_total",
+			"Times that wall and monotonic clock moved apart: the machine was suspended, or somebody set its clock."),
+	}
+	p.info.Set(1)
+	if cfg.Ready != nil {
+		p.ready = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "replica_ready",
+			Help: "1 while the replica takes ticks; 0 while it waits for nodes or their grace, or drains. /readyz says why.",
+		}, func() float64 { return flag(cfg.Ready()) })
+	}
+	return p
+}
+
+func (p process) collectors() []prometheus.Collector {
+	list := []prometheus.Collector{p.info, p.jobs, p.updateFails, p.usersFails, p.clockJumps}
+	if p.ready != nil {
+		list = append(list, p.ready)
+	}
+	return list
+}
+
+// UsersFailed notes whether a changed file of users cannot be used.
+func (m *Metrics) UsersFailed(failed bool) { m.process.usersFails.Set(flag(failed)) }
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

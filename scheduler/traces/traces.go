@@ -1,0 +1,239 @@
+// Package traces makes OpenTelemetry spans of what a replica runs. It knows the
+// API only: where spans go, and which are kept, says the TracerProvider of the
+// program that embeds the replica.
+//
+//	tick nightly-report            from the first message of the claim to the end of its record
+//	├── claim                      the nodes are asked
+//	├── run                        one per call of the function; its context carries this span
+//	│   └── … spans of the function
+//	└── finish                     the end is recorded, the lease given back
+//
+// On the span of the tick are events for each try to extend the lease, for its loss, for
+// writes refused as stale, and for tries that are repeated. A tick that does not run
+// is a span without length, at each replica that decided so.
+//
+// Attributes are those of the constants below. Spans of runs that did not succeed
+// have status Error, with the error of the function, which hides what is secret
+// in params, in the status.
+package traces
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope names what makes the spans.
+const scope = "github.com/quorate/quorate/scheduler/traces"
+
+// A Tracer makes the spans of one replica. Give its Observe and its Middleware to
+// the scheduler.
+type Tracer struct {
+	tracer  trace.Tracer
+	replica string
+
+	mu   sync.Mutex
+	open map[run]trace.Span // of ticks that were claimed and have not ended
+}
+
+// run names a run of this replica.
+type run struct {
+	job   string
+	token locking.Token
+}
+
+// New returns a Tracer whose spans go to the provider. Hand it to a replica, or Begin it.
+func New(provider trace.TracerProvider) *Tracer {
+	return &Tracer{tracer: provider.Tracer(scope), open: map[run]trace.Span{}}
+}
+
+// Begin says whose spans these are. It is called once, before anything is observed.
+func (t *Tracer) Begin(replica string) { t.replica = replica }
+
+// begin opens the span of a tick.
+func (t *Tracer) begin(r run, span trace.Span) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open[r] = span
+}
+
+// of returns the span of the tick that is run, one that does nothing if there is
+// none.
+func (t *Tracer) of(r run) trace.Span {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if span, ok := t.open[r]; ok {
+		return span
+	}
+	return trace.SpanFromContext(context.Background())
+}
+
+// end returns the span of the tick, which the caller ends, and forgets it.
+func (t *Tracer) end(r run) trace.Span {
+	span := t.of(r)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, r)
+	return span
+}
+
+// child makes a span beneath that of the tick which took so long and ends now.
+func (t *Tracer) child(r run, name string, took time.Duration, err error) {
+	now := time.Now()
+	_, span := t.tracer.Start(trace.ContextWithSpan(context.Background(), t.of(r)), name, trace.WithTimestamp(now.Add(-took)))
+	fail(span, err)
+	span.End(trace.WithTimestamp(now))
+}
+
+// Middleware makes a span of each call, and hands it to the function in its
+// context.
+func (t *Tracer) Middleware(next jobs.Handler) jobs.Handler {
+	return func(ctx context.Context, r jobs.Run) (err error) {
+		ctx = trace.ContextWithSpan(ctx, t.of(run{r.Job, r.Token}))
+		ctx, span := t.tracer.Start(ctx, "run", trace.WithAttributes(ofRun(r)...))
+		defer span.End() // also when the function ends its goroutine
+		err = next(ctx, r)
+		fail(span, err)
+		return err
+	}
+}
+
+// fail marks a span as failed, if err is a failure.
+func fail(span trace.Span, err error) {
+	if err != nil && !skipped(err) {
+		span.SetStatus(codes.Error, err.Error())
+	}
+}
+
+// Observe makes the spans of ticks. It is a scheduler.Observer.
+func (t *Tracer) Observe(e scheduler.Event) {
+	r := run{e.Entry.Job, e.Entry.Token}
+	switch e.Kind {
+	case scheduler.EventClaimed:
+		t.claimed(r, e)
+	case scheduler.EventUnused:
+		t.unused(r)
+	case scheduler.EventReleased:
+		t.child(r, "finish", e.Took, e.Err)
+	case scheduler.EventFinished:
+		t.finished(r, e.Entry)
+	case scheduler.EventDecided:
+		t.decided(e.Entry)
+	case scheduler.EventExtended:
+		t.extended(r, e)
+	case scheduler.EventLeaseLost:
+		t.event(r, "lease lost", attribute.String("cause", e.Err.Error()))
+	case scheduler.EventRefused:
+		t.refused(r, e.Err)
+	case scheduler.EventRetried:
+		t.event(r, "to be tried again", Try.Int(e.Try), attribute.String("in", e.In.String()))
+	}
+}
+
+func (t *Tracer) claimed(r run, e scheduler.Event) {
+	_, span := t.tracer.Start(context.Background(), "tick "+r.job, trace.WithNewRoot(),
+		trace.WithTimestamp(time.Now().Add(-e.Took)), trace.WithAttributes(ofClaim(e, t.replica)...))
+	t.begin(r, span)
+	t.child(r, "claim", e.Took, nil)
+}
+
+// unused ends the span of a claim that was given back: the tick has not run.
+func (t *Tracer) unused(r run) {
+	span := t.end(r)
+	span.SetStatus(codes.Error, "the claim came too late to begin the work, and was given back")
+	span.End()
+}
+
+func (t *Tracer) finished(r run, e ledger.Entry) {
+	span := t.end(r)
+	span.SetAttributes(ofEntry(e)...)
+	if e.Outcome != ledger.Succeeded && e.Outcome != ledger.Skipped {
+		span.SetStatus(codes.Error, string(e.Outcome))
+	}
+	span.End()
+}
+
+// decided makes a span of a tick that does not run.
+func (t *Tracer) decided(e ledger.Entry) {
+	_, span := t.tracer.Start(context.Background(), "tick "+e.Job, trace.WithNewRoot(),
+		trace.WithAttributes(append(ofEntry(e), Job.String(e.Job), Replica.String(t.replica))...))
+	if e.Outcome == ledger.Missed {
+		span.SetStatus(codes.Error, string(e.Outcome))
+	}
+	span.End()
+}
+
+func (t *Tracer) extended(r run, e scheduler.Event) {
+	name, attrs := "lease extended", []attribute.KeyValue{attribute.String("left", e.Left.String()), attribute.String("took", e.Took.String())}
+	if e.Err != nil {
+		name, attrs = "lease not extended", append(attrs, attribute.String("error", e.Err.Error()))
+	}
+	t.event(r, name, attrs...)
+}
+
+func (t *Tracer) refused(r run, err error) {
+	if stale, ok := errors.AsType[*fence.StaleError](err); ok {
+		t.event(r, "stale write refused", attribute.String("resource", stale.Resource), attribute.Int64("seen", int64(stale.Seen)))
+	}
+}
+
+func (t *Tracer) event(r run, name string, attrs ...attribute.KeyValue) {
+	t.of(r).AddEvent(name, trace.WithAttributes(attrs...))
+}
+
+// skipped reports whether the function decided not to do its work.
+func skipped(err error) bool {
+	_, ok := errors.AsType[*jobs.SkipError](err)
+	return ok
+}
+
+// Attributes of spans.
+const (
+	Job     = attribute.Key("quorate.job")
+	Tick    = attribute.Key("quorate.tick") // nominal; RFC 3339, UTC
+	Token   = attribute.Key("quorate.token")
+	Attempt = attribute.Key("quorate.attempt") // of the claim
+	Try     = attribute.Key("quorate.try")     // of the function, within the claim
+	Run     = attribute.Key("quorate.run")     // its id, as in the ledger
+	Trigger = attribute.Key("quorate.trigger")
+	Replica = attribute.Key("quorate.replica")
+	Outcome = attribute.Key("quorate.outcome")
+	Reason  = attribute.Key("quorate.reason") // in words
+	Code    = attribute.Key("quorate.reason_code")
+)
+
+// ofClaim describes the span of a tick that was won.
+func ofClaim(e scheduler.Event, replica string) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		Job.String(e.Entry.Job), Run.String(e.Run), Token.Int64(int64(e.Entry.Token)), Attempt.Int(e.Entry.Attempt), Replica.String(replica),
+	}
+}
+
+// ofRun describes the span of one call.
+func ofRun(run jobs.Run) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		Job.String(run.Job), Tick.String(jobs.FormatTick(run.Tick)), Token.Int64(int64(run.Token)), Attempt.Int(run.Attempt),
+		Try.Int(run.Try), Run.String(run.ID), Trigger.String(run.Trigger), Replica.String(run.Replica),
+	}
+}
+
+// ofEntry returns the attributes of a tick at its end.
+func ofEntry(e ledger.Entry) []attribute.KeyValue {
+	list := []attribute.KeyValue{
+		Tick.String(jobs.FormatTick(e.Tick)), Trigger.String(string(e.Trigger)), Outcome.String(string(e.Outcome)),
+	}
+	if !e.Reason.IsZero() {
+		list = append(list, Reason.String(e.Reason.String()), Code.String(string(e.Reason.Code)))
+	}
+	return list
+}
