@@ -13,7 +13,7 @@ var policies = promise{
 			{schedule + "zoned.go", "z.dst.Overlap == DSTOverlapFirst", "false"},
 		}},
 		{"schedule: replicas differ on @every", in(schedule, "TestEveryIsAlignedToTheEpoch"), []edit{
-			{schedule + "every.go", "return time.UnixMilli(since - into + step + offset).UTC()", "return after.Add(e.Interval).UTC()"},
+			{schedule + "schedule.go", "return time.UnixMilli(since - into + step + offset).UTC()", "return after.Add(e.Interval).UTC()"},
 		}},
 		{"jitter: none", in(engine, "TestJitterDelaysTheStart"), []edit{
 			{engine + "internal/job/tick.go", "return at.Add(Jitter(d.storedAs(), at, limit))", "_ = limit\n\treturn at"},

@@ -1,9 +1,45 @@
+// Package schedtest tests jobs and schedules in virtual time, without Redis:
+// days of a configuration pass in a second of go test.
+//
+//	setup := replicatest.Load(t, "config.yaml", registry)
+//	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+//		c.Forward(72 * time.Hour)
+//		c.Expect("nightly-report",
+//			"2026-03-28T01:00:00Z succeeded",
+//			"2026-03-29T00:00:00Z succeeded", // summer time
+//			"2026-03-30T00:00:00Z succeeded",
+//		)
+//	})
+//
+// # A cluster in a test
+//
+// [Run] makes a [Cluster] of replicas, three unless [Setup] says otherwise, in a bubble of
+// testing/synctest: real schedulers, with the decisions of nodes and their ledger in
+// memory, or on the stores of [Setup.Stores]. Time stops while anything works, and moves by [Cluster.Forward] and
+// [Cluster.Await]. Functions of jobs run as in production. Functions that leave the process
+// (exec, http) must be replaced by [Cluster.Replace] or [Setup.Instead], or days of work
+// are really done. [Calls] records the calls of a function with its params.
+//
+// Faults are method calls: [Replica.Kill], [Replica.Freeze], [Replica.Stop],
+// [Cluster.StopNodes], [Cluster.LoseLease]. [Cluster.Update] changes the jobs while they
+// run, as a roll-out does; [Cluster.Trigger], [Cluster.Pause], [Cluster.Resume] and
+// [Cluster.Do] are requests of people.
+//
+// The outcomes are in the ledger: [Cluster.Expect] compares it with lines of text,
+// [Cluster.Ticks] and [Cluster.Runs] return it. A test that fails prints it.
+//
+// # Conformance kits
+//
+// [RunLedger] and [RunRoster] check what every [ledger.Store] and
+// [scheduler.Roster] must do. [Ledger] and [Roster] are one of each in memory.
 package schedtest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,7 +47,69 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
+
+// A Setup describes a Cluster.
+type Setup struct {
+	// Jobs of every replica: those of a configuration file, by replicatest.Load, or written
+	// in Go. Required.
+	Jobs []scheduler.Job
+	// Replicas at the start. Default 3.
+	Replicas int
+	// Labels of the first replica, of the second and so on. Others have Config.Labels.
+	Labels []map[string]string
+	// Start is when the test begins, at or after the year 2000. Default:
+	// 2000-01-01T00:00:00Z.
+	Start time.Time
+	// Config is the common configuration of the replicas: leases, windows, limits. The
+	// Cluster sets its Replica, Clock and Stores, except Forget. Its ActsEvery and BeatEvery
+	// are 10 s by default, so days pass quickly.
+	Config scheduler.Config
+	// Stores, if set, returns the new and empty stores of the cluster, in the bubble. Default:
+	// stores in memory that keep everything.
+	Stores func(t *testing.T) scheduler.Stores
+	// Instead, if set, is called in place of every job's function.
+	Instead jobs.Handler
+}
+
+// Run calls test with a Cluster whose replicas have just started, in a bubble of
+// testing/synctest. In it use the t of test, and no t.Run or t.Parallel. When test returns,
+// Run waits for functions as in a drain; one that does not end is an error.
+func Run(t *testing.T, s Setup, test func(t *testing.T, c *Cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Helper()
+		c := newCluster(t, s)
+		defer c.end()
+		c.Forward(0)
+		test(t, c)
+	})
+}
+
+func newCluster(t *testing.T, s Setup) *Cluster {
+	t.Helper()
+	if wait := time.Until(s.Start); wait > 0 {
+		time.Sleep(wait)
+	} else if !s.Start.IsZero() && wait < 0 {
+		t.Fatalf("Setup.Start is %v: virtual time begins at %v, choose a later one", s.Start, time.Now().UTC())
+	}
+	stores := memory()
+	if s.Stores != nil {
+		stores = s.Stores(t)
+	}
+	world, err := newWorld(stores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{t: t, setup: s, world: world, instead: map[string]jobs.Handler{}}
+	c.meet(s.Jobs)
+	for range cmp.Or(s.Replicas, 3) {
+		c.Add()
+	}
+	return c
+}
 
 // A Cluster is a set of replicas that share jobs, nodes and virtual time. Use its methods
 // in the test's goroutine. Create one with Run.
@@ -233,4 +331,236 @@ func (c *Cluster) end() {
 	if c.t.Failed() {
 		c.t.Log(c.account())
 	}
+}
+
+// author is the author of acts in tests.
+const author = "schedtest"
+
+// Trigger requests a run of the job now, as `quorate trigger` does.
+func (c *Cluster) Trigger(job string) acts.Act {
+	c.t.Helper()
+	return c.Do(acts.Act{Kind: acts.Trigger, Job: c.known(job)})
+}
+
+// Pause makes the job skip its ticks until Resume. Replicas see it within Config.ActsEvery.
+func (c *Cluster) Pause(job, reason string) {
+	c.t.Helper()
+	c.Do(acts.Act{Kind: acts.Pause, Job: c.known(job), Reason: reason})
+}
+
+// Resume ends a Pause.
+func (c *Cluster) Resume(job string) {
+	c.t.Helper()
+	c.Do(acts.Act{Kind: acts.Resume, Job: c.known(job), Reason: "resumed"})
+}
+
+// Do stores any act, for example a backfill, a cancel, or a trigger with params, and
+// returns it as stored. Its Job is a key. Nodes that do not answer end the test.
+func (c *Cluster) Do(act acts.Act) acts.Act {
+	c.t.Helper()
+	if act.By == "" {
+		act.By = author
+	}
+	ctx := context.WithoutCancel(c.t.Context())
+	if err := c.world.ask(ctx); err != nil {
+		c.t.Fatal(err)
+	}
+	act, err := c.world.stores.Acts.Do(ctx, act)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return act
+}
+
+// Audit returns every act of the test with its result, newest first.
+func (c *Cluster) Audit() []acts.Act {
+	c.t.Helper()
+	acts, err := c.world.stores.Acts.Audit(context.WithoutCancel(c.t.Context()), remembered)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return acts
+}
+
+// gatedActs are the acts behind a gate.
+type gatedActs struct{ *gate }
+
+func (g gatedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
+	if err := g.through(ctx); err != nil {
+		return acts.Act{}, err
+	}
+	return g.stores.Acts.Do(ctx, act)
+}
+
+func (g gatedActs) Open(ctx context.Context) (acts.Open, error) {
+	if err := g.through(ctx); err != nil {
+		return acts.Open{}, err
+	}
+	return g.stores.Acts.Open(ctx)
+}
+
+func (g gatedActs) Close(ctx context.Context, id, result string) error {
+	if err := g.through(ctx); err != nil {
+		return err
+	}
+	return g.stores.Acts.Close(ctx, id, result)
+}
+
+func (g gatedActs) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.stores.Acts.Audit(ctx, limit)
+}
+
+// A Call is one call of a function of a job.
+type Call[P any] struct {
+	Run    jobs.Run
+	Params P
+	At     time.Time // when it began, by the virtual clock, in UTC
+}
+
+// Calls records the calls of a function. Register its Func instead of the function; then
+// the params of the configuration are decoded as in production. The zero value is ready to
+// use.
+//
+//	var reports schedtest.Calls[ReportParams]
+//	jobs.Register(registry, "report", reports.Func)
+type Calls[P any] struct {
+	// Do, if set, is what the function does.
+	Do func(ctx context.Context, run jobs.Run, params P) error
+
+	mu   sync.Mutex
+	list []Call[P]
+}
+
+// Func records the call, then calls Do.
+func (c *Calls[P]) Func(ctx context.Context, run jobs.Run, params P) error {
+	c.mu.Lock()
+	c.list = append(c.list, Call[P]{Run: run, Params: params, At: time.Now().UTC()})
+	c.mu.Unlock()
+	if c.Do == nil {
+		return nil
+	}
+	return c.Do(ctx, run, params)
+}
+
+// All returns the calls in the order in which they began.
+func (c *Calls[P]) All() []Call[P] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.list)
+}
+
+// Ticks returns the ledger's entry of every tick of the job, oldest first: its last run, or
+// why it did not run.
+func (c *Cluster) Ticks(job string) []ledger.Entry {
+	c.t.Helper()
+	return c.read(c.known(job), c.world.stores.Ledger.Ticks)
+}
+
+// Runs returns the ledger's entries of the runs of the jobs, by default of all jobs, in the
+// order in which they began. A tick that was run again has several.
+func (c *Cluster) Runs(names ...string) []ledger.Entry {
+	c.t.Helper()
+	if len(names) == 0 {
+		for _, j := range c.jobs {
+			names = append(names, j.Name)
+		}
+	}
+	var all []ledger.Entry
+	for _, name := range names {
+		all = append(all, c.read(c.known(name), c.world.stores.Ledger.Runs)...)
+	}
+	slices.SortStableFunc(all, func(a, b ledger.Entry) int { return a.Started.Compare(b.Started) })
+	return all
+}
+
+func (c *Cluster) read(key string, list func(context.Context, ledger.Query) ([]ledger.Entry, error)) []ledger.Entry {
+	c.t.Helper()
+	ctx := context.WithoutCancel(c.t.Context())
+	entries, err := list(ctx, ledger.Query{Job: key, Limit: remembered})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	slices.Reverse(entries)
+	return entries
+}
+
+// Expect compares the ledger's entries of the job's ticks with lines, one per tick, oldest
+// first:
+//
+//	2026-03-29T01:00:00Z succeeded
+//	2026-03-30T01:00:00Z missed: no quorum
+//
+// The beginning of the reason may follow the outcome. A difference is an error, which shows
+// both.
+func (c *Cluster) Expect(job string, lines ...string) {
+	c.t.Helper()
+	if diff := compare(c.Ticks(job), lines); diff != "" {
+		c.t.Errorf("ticks of %s:\n%s", job, diff)
+	}
+}
+
+// compare shows the differences between ticks and lines, "" if there are none.
+func compare(ticks []ledger.Entry, lines []string) string {
+	same := true
+	var b strings.Builder
+	for i := range max(len(ticks), len(lines)) {
+		got, want := "nothing", "nothing"
+		if i < len(ticks) {
+			got = line(ticks[i])
+		}
+		if i < len(lines) {
+			want = lines[i]
+		}
+		if matches(got, want) {
+			fmt.Fprintf(&b, "      %s\n", got)
+			continue
+		}
+		same = false
+		fmt.Fprintf(&b, "  got %s\n want %s\n", got, want)
+	}
+	if same {
+		return ""
+	}
+	return b.String()
+}
+
+// matches reports whether got is the wanted line, whose reason may be omitted or cut.
+func matches(got, want string) bool {
+	return got == want || strings.HasPrefix(got, want+": ") ||
+		strings.Contains(want, ": ") && strings.HasPrefix(got, want)
+}
+
+// line is what Expect compares.
+func line(e ledger.Entry) string {
+	text := jobs.FormatTick(e.Tick) + " " + string(e.Outcome)
+	if why := e.Reason.String(); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// tail is how many ticks of each job a failed test prints.
+const tail = 20
+
+// account lists the latest events, for a test that failed.
+func (c *Cluster) account() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "it is %s; of the last ticks the ledger has:", jobs.FormatTick(c.Now()))
+	for _, j := range c.jobs {
+		fmt.Fprintf(&b, "\n%s:", j.Name)
+		ticks := c.Ticks(j.Name)
+		for _, e := range ticks[max(0, len(ticks)-tail):] {
+			fmt.Fprintf(&b, "\n  %s", line(e))
+			if e.Ran() {
+				fmt.Fprintf(&b, " (%s, attempt %d, token %d, %s)", e.Replica, e.Attempt, e.Token, e.Trigger)
+			}
+			if e.Error != "" {
+				fmt.Fprintf(&b, ": %s", e.Error)
+			}
+		}
+	}
+	return b.String()
 }

@@ -3,7 +3,9 @@ package schedule
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -122,4 +124,237 @@ func (r timeRanges) add(more ...timeRange) timeRanges {
 		}
 	}
 	return merged
+}
+
+// Add adds days:
+//
+//	2026-12-25                 a day
+//	2026-12-24..2027-01-01     days, the last one included
+//	*-12-25                    a day of every year; *-02-29 only of leap years
+//	*-12-24..*-01-01           days of every year
+//
+// Years are 1970 to 2199.
+func (c *Calendar) Add(days string) error {
+	firstText, lastText, ranged := strings.Cut(days, "..")
+	if !ranged {
+		lastText = firstText
+	}
+	first, err := readDay(firstText)
+	if err != nil {
+		return err
+	}
+	last, err := readDay(lastText)
+	if err != nil {
+		return err
+	}
+	switch {
+	case first.yearly != last.yearly:
+		return fmt.Errorf("%q mixes a year with every year: write both days with a year, or both with *", days)
+	case !first.yearly && last.day.Before(first.day):
+		return fmt.Errorf("%q runs backwards: write %s..%s", days, lastText, firstText)
+	case first.yearly && ranged && (first.leap() || last.leap()):
+		return fmt.Errorf("%q has an end that most years do not have: write *-02-28 or *-03-01", days)
+	}
+	ranges := []timeRange{wholeDays(first.day, last.day)}
+	if first.yearly {
+		ranges = everyYear(first.day, last.day)
+	}
+	c.days, c.civil = append(c.days, days), c.civil.add(ranges...)
+	return nil
+}
+
+// A calendarDay is one of a certain year, or one of every year; day then is in
+// a leap year before all that count.
+type calendarDay struct {
+	day    time.Time // midnight, civil
+	yearly bool
+}
+
+func (d calendarDay) leap() bool { return d.day.Month() == time.February && d.day.Day() == 29 }
+
+func readDay(text string) (calendarDay, error) {
+	rest, yearly := strings.CutPrefix(text, "*-")
+	if yearly {
+		rest = "1968-" + rest
+	}
+	day, err := time.Parse(time.DateOnly, rest)
+	switch {
+	case err != nil:
+		return calendarDay{}, fmt.Errorf("%q is not a day: write one such as 2026-12-25, days such as 2026-12-24..2027-01-01, or *-12-25 for every year", text)
+	case !yearly && (day.Year() < firstYear || day.Year() > lastYear):
+		return calendarDay{}, fmt.Errorf("%q has a year out of range: write %d to %d", text, firstYear, lastYear)
+	}
+	return calendarDay{day, yearly}, nil
+}
+
+// wholeDays is from the first day's midnight to the midnight after the last day.
+func wholeDays(first, last time.Time) timeRange {
+	return timeRange{first.Unix(), last.Unix() + secondsPerDay}
+}
+
+// everyYear repeats days in all years that have the first one. A last day before the first
+// is in the next year.
+func everyYear(first, last time.Time) []timeRange {
+	wraps := 0
+	if last.Before(first) {
+		wraps = 1
+	}
+	var all []timeRange
+	for _, start := range (event{Start: civilTime{first}, Interval: 1}).starts() {
+		all = append(all, wholeDays(start, inYear(last, start.Year()+wraps)))
+	}
+	return all
+}
+
+// Exclude removes the ticks of s that lie in one of the calendars. They do not exist: they
+// are neither missed nor caught up.
+//
+// Days are in the calendar's own zone if it has one, else in that of a cron spec, else in
+// the given one (UTC if nil). The schedule ends after 2199, like calendars. It is an error
+// if no tick remains.
+func Exclude(s Schedule, zone *time.Location, calendars ...*Calendar) (Schedule, error) {
+	if len(calendars) == 0 {
+		return s, nil
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	s = exclude(s, zone, calendars)
+	if s.Next(time.Time{}).IsZero() {
+		return nil, fmt.Errorf("%w: %s leaves none of its ticks; remove it from the list, or write another schedule", errNoTicks, calendarNames(calendars))
+	}
+	return s, nil
+}
+
+// exclude wraps the members of a union one by one: each has its own zone.
+func exclude(s Schedule, zone *time.Location, calendars []*Calendar) Schedule {
+	switch s := s.(type) {
+	case union:
+		members := make(union, len(s))
+		for i, member := range s {
+			members[i] = exclude(member, zone, calendars)
+		}
+		return members
+	case *zoned:
+		zone = s.loc
+	}
+	return excluding{s, zone, calendars}
+}
+
+type excluding struct {
+	Schedule
+	zone      *time.Location
+	calendars []*Calendar
+}
+
+// Next implements Schedule.
+func (e excluding) Next(after time.Time) time.Time {
+	for {
+		tick := e.Schedule.Next(after)
+		if tick.IsZero() || tick.Unix() >= calendarsEnd {
+			return time.Time{}
+		}
+		free := tick.Unix()
+		for _, c := range e.calendars {
+			free = max(free, c.freeFrom(tick.Unix(), e.zone))
+		}
+		if free == tick.Unix() {
+			return tick
+		}
+		after = time.Unix(free, -1)
+	}
+}
+
+func (e excluding) plan(after time.Time, excluded bool) Planned {
+	if !excluded {
+		after = before(e.Next(after))
+	}
+	p := plan(e.Schedule, after, excluded)
+	if p.Tick.IsZero() || p.Tick.Unix() >= calendarsEnd {
+		return Planned{}
+	}
+	for _, c := range e.calendars {
+		if at := p.Tick.Unix(); !p.Excluded && c.freeFrom(at, e.zone) != at {
+			p.Excluded, p.Note = true, "excluded by "+c.name
+		}
+	}
+	return p
+}
+
+// before is the last instant after which tick is the next one. The zero time, after all
+// others, means none.
+func before(tick time.Time) time.Time {
+	if tick.IsZero() {
+		return time.Unix(calendarsEnd, 0)
+	}
+	return tick.Add(-time.Nanosecond)
+}
+
+func calendarNames(calendars []*Calendar) string {
+	names := make([]string, len(calendars))
+	for i, c := range calendars {
+		names[i] = c.name
+	}
+	if len(names) == 1 {
+		return "calendar " + names[0]
+	}
+	return "calendars " + strings.Join(names, ", ")
+}
+
+// An event is a time without ticks: from a civil time on for some days, and then
+// for some seconds. It is published like this.
+type event struct {
+	Start    civilTime `json:"start"`
+	Zone     zoneName  `json:"zone,omitzero"` // zero: the calendar's
+	Days     int       `json:"days,omitempty"`
+	Seconds  int64     `json:"seconds,omitempty"`
+	Interval int       `json:"interval,omitempty"` // in years; 0: it never comes again
+	Count    int       `json:"count,omitempty"`    // 0: without end
+	Until    civilTime `json:"until,omitzero"`     // the last start; zero: without end
+}
+
+// starts returns when it starts, up to lastYear. Years without a 29 February do
+// not count.
+func (e event) starts() []time.Time {
+	if e.Interval <= 0 {
+		return []time.Time{e.Start.Time}
+	}
+	var all []time.Time
+	for year := e.Start.Year(); year <= lastYear && (e.Count == 0 || len(all) < e.Count); year += e.Interval {
+		start := inYear(e.Start.Time, year)
+		if !e.Until.IsZero() && start.After(e.Until.Time) {
+			break
+		}
+		if start.Day() == e.Start.Day() {
+			all = append(all, start)
+		}
+	}
+	return all
+}
+
+// lasts is the range that begins at a civil time: in Unix seconds, or civil ones if
+// the event has no zone.
+func (e event) lasts(start time.Time) timeRange {
+	zone := cmp.Or(e.Zone.Location, time.UTC)
+	begin := time.Date(start.Year(), start.Month(), start.Day(), start.Hour(), start.Minute(), start.Second(), 0, zone)
+	return timeRange{begin.Unix(), begin.AddDate(0, 0, e.Days).Unix() + e.Seconds}
+}
+
+// inYear moves a civil time to another year; 29 February may become 1 March.
+func inYear(t time.Time, year int) time.Time {
+	return time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+}
+
+// A civilTime is what a wall clock shows, in UTC.
+type civilTime struct{ time.Time }
+
+const civilLayout = `"2006-01-02T15:04:05"`
+
+// MarshalJSON writes no zone.
+func (t civilTime) MarshalJSON() ([]byte, error) { return []byte(t.Format(civilLayout)), nil }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *civilTime) UnmarshalJSON(text []byte) (err error) {
+	t.Time, err = time.Parse(civilLayout, string(text))
+	return err
 }
