@@ -16,11 +16,17 @@ import (
 
 // A dispatcher decides which waiting ticks can be claimed, and starts their attempts.
 type dispatcher struct {
-	now     func() time.Time
-	window  time.Duration // Config.Window
-	jobs    *jobTable
-	rec     *recorder.Recorder
-	starter starter
+	cfg  Config
+	now  func() time.Time
+	live func() []Replica // the replicas believed to be alive
+	jobs *jobTable
+	rec  *recorder.Recorder
+
+	// Of attempts.
+	deps     *attempt.Deps
+	contexts attempt.Contexts
+	working  *sync.WaitGroup
+	inbox    *inbox
 
 	pauses   []acts.Act // in force
 	line     line
@@ -37,24 +43,13 @@ func (d *dispatcher) offer(j *jobState, t job.Tick) {
 	}
 	d.replace(j, t)
 	if len(l.queue) == 0 && j.open(l) { // the usual case
-		d.begin(j, l, t)
+		if now := d.now(); !d.rejects(j, l, t, now, 0, 0) {
+			d.start(j, l, t, now)
+		}
 		return
 	}
 	l.insert(t)
 	d.proceed(j, l)
-}
-
-// start starts the attempt for the next tick of the lane.
-func (d *dispatcher) start(j *jobState, l *lane, t job.Tick, now time.Time) {
-	l.claiming = d.starter.start(j, l, t, now)
-	d.active++
-}
-
-// begin starts the attempt for a tick that comes alone, unless it may no longer be claimed.
-func (d *dispatcher) begin(j *jobState, l *lane, t job.Tick) {
-	if now := d.now(); !d.rejects(j, l, t, now, 0, 0) {
-		d.start(j, l, t, now)
-	}
 }
 
 // proceed prunes the lane and starts its next tick, unless one is being decided.
@@ -122,6 +117,53 @@ func (d *dispatcher) tooLate(j *jobState, l *lane, t job.Tick, now time.Time, ne
 	return job.Verdict{Kind: job.Again}
 }
 
+// start begins the attempt for the next tick of the lane, in its own goroutine.
+func (d *dispatcher) start(j *jobState, l *lane, t job.Tick, now time.Time) {
+	rank, crowd, lead := d.rankFor(j.Job, t.At)
+	if d.cfg.MaxRunning > 0 {
+		rank += d.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the places
+	}
+	b := attempt.NewBrief(j.Job.Backfilling(t), t, rank, crowd, d.contexts)
+	own := &ticket{Brief: b, owner: j, lane: l, watches: t.Trigger == ledger.ByRerun}
+	how := attempt.Start{Until: t.Until}
+	how.Delay, how.HeadStart = d.turn(rank, t.Until.Sub(now))
+	if (t.Late(now) || t.Trigger == ledger.ByCatchUp) && t.Latest.After(now) {
+		how.CaughtUp, own.catchesUp, how.Until = true, t.Trigger != ledger.ByRerun, t.Latest
+		how.Delay, how.HeadStart = d.turn(rank, t.Latest.Sub(now))
+		how.Delay += j.CatchUpPause(t)
+	}
+	how.Delay = max(how.Delay, min(lead, how.Until.Sub(now)/2))
+	how.Earlier = l.earlierTicks(j.Job, t)
+	how.First = rank == 0 && !how.CaughtUp && (crowd > 0 || d.cfg.Roster == nil)
+	how.Free = how.Delay <= 0 && !how.CaughtUp && j.inTheWay(b, false) == nil
+	l.claiming = own
+	d.active++
+	d.working.Go(attempt.New(d.deps, b, reporter{own, d.inbox}, how).Run)
+}
+
+// rankFor is the place of this replica for a tick of the job.
+func (d *dispatcher) rankFor(j *job.Job, at time.Time) (rank, crowd int, lead time.Duration) {
+	live := d.live()
+	if len(live) == 0 {
+		return 0, 0, 0
+	}
+	return roster.Place(j.StoredAs(), at, d.cfg.Replica, j.Labels, live)
+}
+
+// lookTogether is the rank from which on replicas look at the same time.
+const lookTogether = 5
+
+// turn is how long a replica with this rank waits before it looks, and then before it
+// claims.
+func (d *dispatcher) turn(rank int, room time.Duration) (look, claim time.Duration) {
+	claim = attempt.Stagger(d.cfg.Stagger, rank, room)
+	if _, can := d.cfg.Locker.(locking.Watcher); !can {
+		return claim, 0
+	}
+	look = attempt.Stagger(d.cfg.Stagger, min(rank, lookTogether), room)
+	return look, claim - look
+}
+
 // won moves an attempt from its lane to the runs, so the lane can proceed.
 func (d *dispatcher) won(t *ticket) {
 	d.wins++
@@ -145,13 +187,22 @@ func (d *dispatcher) over(t *ticket, end attempt.End) {
 	if t.lane.claiming == t {
 		t.lane.claiming = nil
 	}
-	d.ranUntilNow(t)
+	if j := t.owner; slices.Contains(j.running, t) {
+		l := j.lane("")
+		d.prune(j, l) // decides the ticks that the run blocked
+		l.blocked = nil
+		j.running = slices.DeleteFunc(j.running, func(r *ticket) bool { return r == t })
+	}
 	d.noteEarlier(t, end)
 	d.decidedTick(t)
 }
 
-// proceedAll lets the job's lanes proceed, that of the schedule first.
-func (d *dispatcher) proceedAll(j *jobState) {
+// decidedTick lets the job's lanes proceed after a tick, that of the schedule first.
+func (d *dispatcher) decidedTick(t *ticket) {
+	j := t.owner
+	if t.watches && !t.catchesUp {
+		t.lane.reopenWindows(j, d.now().Add(d.cfg.Window))
+	}
 	d.proceed(j, j.lane(""))
 	if len(j.lanes) == 1 {
 		return
@@ -159,82 +210,6 @@ func (d *dispatcher) proceedAll(j *jobState) {
 	for _, l := range slices.Clone(j.lanes) {
 		d.proceed(j, l)
 	}
-}
-
-// decidedTick lets the job's lanes proceed after a tick.
-func (d *dispatcher) decidedTick(t *ticket) {
-	if t.watches && !t.catchesUp {
-		t.lane.reopenWindows(t.owner, d.now().Add(d.window))
-	}
-	d.proceedAll(t.owner)
-}
-
-// clear decides the ticks that wait, before a drain.
-func (d *dispatcher) clear() {
-	for _, j := range d.jobs.list {
-		for _, l := range j.lanes {
-			d.proceed(j, l)
-		}
-	}
-}
-
-// A starter starts attempts.
-type starter struct {
-	cfg      Config
-	jobs     *jobTable
-	live     func() []Replica // the replicas believed to be alive
-	deps     *attempt.Deps
-	contexts attempt.Contexts
-	working  *sync.WaitGroup
-	// Where attempts report to.
-	inbox *inbox
-	done  <-chan struct{} // closed when the loop has ended
-}
-
-// start begins the attempt for the next tick of the lane, in its own goroutine.
-func (s *starter) start(j *jobState, l *lane, t job.Tick, now time.Time) *ticket {
-	rank, crowd, lead := s.rankFor(j.Job, t.At)
-	if s.cfg.MaxRunning > 0 {
-		rank += s.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the places
-	}
-	b := attempt.NewBrief(j.Job.Backfilling(t), t, rank, crowd, s.contexts)
-	own := &ticket{Brief: b, owner: j, lane: l, watches: t.Trigger == ledger.ByRerun}
-	how := attempt.Start{Until: t.Until}
-	how.Delay, how.HeadStart = s.turn(rank, t.Until.Sub(now))
-	if (t.Late(now) || t.Trigger == ledger.ByCatchUp) && t.Latest.After(now) {
-		how.CaughtUp, own.catchesUp, how.Until = true, t.Trigger != ledger.ByRerun, t.Latest
-		how.Delay, how.HeadStart = s.turn(rank, t.Latest.Sub(now))
-		how.Delay += j.CatchUpPause(t)
-	}
-	how.Delay = max(how.Delay, min(lead, how.Until.Sub(now)/2))
-	how.Earlier = l.earlierTicks(j.Job, t)
-	how.First = rank == 0 && !how.CaughtUp && (crowd > 0 || s.cfg.Roster == nil)
-	how.Free = how.Delay <= 0 && !how.CaughtUp && j.inTheWay(b, false) == nil
-	s.working.Go(attempt.New(s.deps, b, reporter{own, s.inbox, s.done}, how).Run)
-	return own
-}
-
-// rankFor is the place of this replica for a tick of the job.
-func (s *starter) rankFor(j *job.Job, at time.Time) (rank, crowd int, lead time.Duration) {
-	live := s.live()
-	if len(live) == 0 {
-		return 0, 0, 0
-	}
-	return roster.Place(j.StoredAs(), at, s.cfg.Replica, j.Labels, live)
-}
-
-// lookTogether is the rank from which on replicas look at the same time.
-const lookTogether = 5
-
-// turn is how long a replica with this rank waits before it looks, and then before it
-// claims.
-func (s *starter) turn(rank int, room time.Duration) (look, claim time.Duration) {
-	claim = attempt.Stagger(s.cfg.Stagger, rank, room)
-	if _, can := s.cfg.Locker.(locking.Watcher); !can {
-		return claim, 0
-	}
-	look = attempt.Stagger(s.cfg.Stagger, min(rank, lookTogether), room)
-	return look, claim - look
 }
 
 // An earlier run of its job, on this replica or another, blocks a tick while its lease

@@ -1,11 +1,9 @@
 package scheduler
 
 import (
-	"context"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/internal/attempt"
 )
 
 // A drain has three steps, each with its own time: it ends claims at once, runs after
@@ -14,44 +12,24 @@ import (
 // lastTimeout is how long goroutines have to report after their release was cancelled.
 const lastTimeout = time.Second
 
-// stops are the contexts of attempts. None ends with the context of Run: a drain ends them
-// one by one.
-type stops struct {
-	attempt.Contexts
-
-	stopClaims   context.CancelCauseFunc
-	stopRuns     context.CancelCauseFunc
-	stopReleases context.CancelCauseFunc
-}
-
-func newStops(base context.Context) stops {
-	var s stops
-	s.Claims, s.stopClaims = context.WithCancelCause(base)
-	s.Runs, s.stopRuns = context.WithCancelCause(base)
-	s.Releases, s.stopReleases = context.WithCancelCause(base)
-	return s
-}
-
-func (s stops) all() {
-	s.stopClaims(jobs.ErrDraining)
-	s.stopRuns(jobs.ErrDraining)
-	s.stopReleases(jobs.ErrDraining)
-}
-
 // drain waits for the attempts and stops them step by step. It returns a *StuckError if
 // some do not end.
 func (e *engine) drain() error {
 	e.readInbox()
 	e.dispatch.draining = true
 	close(e.closing)
-	e.stopClaims(jobs.ErrDraining)
+	e.stop.claims(jobs.ErrDraining)
 	e.cfg.Observer(Event{Kind: EventDraining, Running: e.jobs.running()})
-	e.dispatch.clear()
+	for _, j := range e.jobs.list { // the ticks that wait are decided
+		for _, l := range j.lanes {
+			e.dispatch.proceed(j, l)
+		}
+	}
 
 	steps := []struct {
 		stop func(error)
 		then time.Duration
-	}{{e.stopRuns, e.cfg.StopTimeout}, {e.stopReleases, lastTimeout}}
+	}{{e.stop.runs, e.cfg.StopTimeout}, {e.stop.releases, lastTimeout}}
 	timer := time.NewTimer(e.cfg.DrainTimeout)
 	defer timer.Stop()
 	aborted := e.aborted
@@ -62,7 +40,7 @@ func (e *engine) drain() error {
 			continue
 		case q := <-e.queries:
 			e.readInbox()
-			e.answer(q)
+			q(e)
 			continue
 		case open := <-e.requests.desk.opened: // runs can still be cancelled
 			e.readInbox()

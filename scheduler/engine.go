@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
@@ -42,34 +43,37 @@ type engine struct {
 	wakePublisher func()    // once it can
 
 	inbox    *inbox
-	reports  []message // last taken from the inbox
-	queries  chan query
+	queries  chan func(*engine)
 	updates  chan update
 	aborted  <-chan struct{}
 	closing  chan struct{}  // closed when the drain begins
 	done     chan struct{}  // closed when run returns
 	attempts sync.WaitGroup // attempts and scans
 
-	stops
+	// End the contexts of attempts, in this order. None ends with the context of Run.
+	stop struct{ claims, runs, releases context.CancelCauseFunc }
 }
 
 func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, wakePublisher: s.public.Wake, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
-		inbox: newInbox(), queries: s.queries, aborted: s.aborted, done: s.done,
+		inbox: newInbox(s.done), queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
-		stops: newStops(base),
 	}
+	var contexts attempt.Contexts
+	contexts.Claims, e.stop.claims = context.WithCancelCause(base)
+	contexts.Runs, e.stop.runs = context.WithCancelCause(base)
+	contexts.Releases, e.stop.releases = context.WithCancelCause(base)
 	e.pasts = pasts{labels: s.cfg.Labels, scanner: catchup.Scanner{
 		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Roster: s.cfg.Roster, Window: s.cfg.Window,
 		Now: e.clock.wall, Live: live, Done: make(chan *catchup.Scan),
 	}}
-	e.dispatch = dispatcher{now: e.clock.wall, window: s.cfg.Window, jobs: &e.jobs, rec: rec, starter: starter{
-		cfg: s.cfg, jobs: &e.jobs, live: live, contexts: e.stops.Contexts, working: &e.attempts, inbox: e.inbox, done: e.done,
-		deps: attempt.NewDeps(s.cfg.settings(), e.stops.Contexts, attempt.Engine{
+	e.dispatch = dispatcher{
+		cfg: s.cfg, now: e.clock.wall, live: live, jobs: &e.jobs, rec: rec, contexts: contexts, working: &e.attempts, inbox: e.inbox,
+		deps: attempt.NewDeps(s.cfg.settings(), contexts, attempt.Engine{
 			Now: e.clock.wall, Live: live, Decided: rec.Decided, FindRerun: e.pasts.scanner.FindRerun,
 		}),
-	}}
+	}
 	e.requests = requests{
 		replica: s.cfg.Replica, desk: newDesk(s), jobs: &e.jobs, dispatch: &e.dispatch,
 		started: map[string]bool{}, settling: map[string]bool{},
@@ -88,7 +92,11 @@ func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live 
 func (e *engine) run(ctx context.Context) error {
 	defer close(e.done)
 	defer e.inbox.close()
-	defer e.stops.all()
+	defer func() {
+		e.stop.claims(jobs.ErrDraining)
+		e.stop.runs(jobs.ErrDraining)
+		e.stop.releases(jobs.ErrDraining)
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	actsWait := time.NewTimer(maxActsWait)
@@ -113,7 +121,7 @@ func (e *engine) run(ctx context.Context) error {
 			e.applyScan(s)
 		case q := <-e.queries:
 			e.readInbox()
-			e.answer(q)
+			q(e)
 		case u := <-e.updates:
 			e.readInbox()
 			e.update(u)
@@ -189,36 +197,30 @@ const firesAtOnce = 128
 // readInbox applies what attempts have reported. The loop calls it before anything else, as
 // if reports did not wait.
 func (e *engine) readInbox() {
-	e.reports = e.inbox.take(e.reports)
-	for _, p := range e.reports {
-		e.apply(p)
-	}
-}
-
-// apply handles p.
-func (e *engine) apply(p message) {
-	switch t := p.ticket; p.Phase {
-	case attempt.Asking:
-		e.dispatch.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
-		p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp), Earlier: t.lane.learned(t)}
-	case attempt.Watching:
-		t.watches, t.holder, t.unheard = true, p.Blocked, p.Unheard
-	case attempt.Blocking:
-		t.lane.block(p.Blocked, e.clock.wall())
-		e.dispatch.prune(t.owner, t.lane)
-	case attempt.Queuing:
-		p.answer <- attempt.Answer{Line: attempt.InLine{
-			Behind: e.dispatch.line.join(t), Above: e.jobs.above(t.Job, t.Job.Group),
-		}}
-	case attempt.Won:
-		t.run = p.Run
-		e.dispatch.won(t)
-	case attempt.Overdue:
-		t.overdue = p.Since
-	case attempt.Over:
-		e.dispatch.over(t, p.End)
-		e.requests.ended(t, p.End.Superseded)
-		e.jobs.dropIfIdle(t.owner)
+	for _, p := range e.inbox.take() {
+		switch t := p.ticket; p.Phase {
+		case attempt.Asking:
+			e.dispatch.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
+			p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp), Earlier: t.lane.learned(t)}
+		case attempt.Watching:
+			t.watches, t.holder, t.unheard = true, p.Blocked, p.Unheard
+		case attempt.Blocking:
+			t.lane.block(p.Blocked, e.clock.wall())
+			e.dispatch.prune(t.owner, t.lane)
+		case attempt.Queuing:
+			p.answer <- attempt.Answer{Line: attempt.InLine{
+				Behind: e.dispatch.line.join(t), Above: e.jobs.above(t.Job, t.Job.Group),
+			}}
+		case attempt.Won:
+			t.run = p.Run
+			e.dispatch.won(t)
+		case attempt.Overdue:
+			t.overdue = p.Since
+		case attempt.Over:
+			e.dispatch.over(t, p.End)
+			e.requests.ended(t, p.End.Superseded)
+			e.jobs.dropIfIdle(t.owner)
+		}
 	}
 }
 
@@ -255,7 +257,6 @@ type ticket struct {
 type reporter struct {
 	ticket *ticket
 	inbox  *inbox
-	done   <-chan struct{} // closed when the loop has ended
 }
 
 // Report sends p to the loop. It returns false if the loop has ended.
@@ -273,7 +274,7 @@ func (r reporter) Consult(p attempt.Progress) (attempt.Answer, bool) {
 	select {
 	case a := <-m.answer:
 		return a, true
-	case <-r.done:
+	case <-r.inbox.done:
 		return attempt.Answer{}, false
 	}
 }
@@ -288,14 +289,16 @@ type message struct {
 // An inbox holds the attempts' reports until the loop takes them. It has no limit, so no
 // attempt waits for a busy loop: each reports a few times.
 type inbox struct {
-	some chan struct{} // holds one element when the empty inbox got a report
+	some chan struct{}   // holds one element when the empty inbox got a report
+	done <-chan struct{} // closed when the loop has ended
 
 	mu     sync.Mutex
 	list   []message
-	closed bool // the loop has ended
+	taken  []message // last; only the loop uses it
+	closed bool      // the loop has ended
 }
 
-func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
+func newInbox(done <-chan struct{}) *inbox { return &inbox{some: make(chan struct{}, 1), done: done} }
 
 // put adds m. It returns false if the loop has ended.
 func (b *inbox) put(m message) bool {
@@ -317,17 +320,17 @@ func (b *inbox) put(m message) bool {
 // maxSpare is the largest capacity that an empty inbox keeps.
 const maxSpare = 4096
 
-// take empties the inbox. It reuses spare, which it may overwrite.
-func (b *inbox) take(spare []message) []message {
+// take empties the inbox. The next call overwrites the result.
+func (b *inbox) take() []message {
+	spare := b.taken
 	clear(spare)
 	if cap(spare) > maxSpare {
 		spare = nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list := b.list
-	b.list = spare[:0]
-	return list
+	b.taken, b.list = b.list, spare[:0]
+	return b.taken
 }
 
 // close drops all reports, now and later.

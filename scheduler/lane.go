@@ -36,15 +36,10 @@ func (j *jobState) lane(stream string) *lane {
 	return l
 }
 
-// open reports whether the next tick of the lane may be claimed.
+// open reports whether the next tick of the lane may be claimed. A backfill waits for the
+// schedule's lane: it would block scheduled ticks.
 func (j *jobState) open(l *lane) bool {
-	return l.claiming == nil && l.scans == 0 && !j.mustYield(l)
-}
-
-// mustYield reports whether a lane must wait for the schedule's lane: a backfill would
-// block scheduled ticks.
-func (j *jobState) mustYield(l *lane) bool {
-	return l.stream == acts.StreamBackfill && j.lane("").claiming != nil
+	return l.claiming == nil && l.scans == 0 && (l.stream != acts.StreamBackfill || j.lane("").claiming == nil)
 }
 
 // insert puts a tick into the queue, in the order of the stream.
@@ -122,20 +117,6 @@ func (l *lane) block(by *attempt.Blocked, now time.Time) {
 		since = l.blocked.since
 	}
 	l.blocked = &blockade{Blocked: *by, since: since, last: now}
-}
-
-// ranUntilNow removes a run that has ended, after it has decided the ticks that the run
-// blocked.
-func (d *dispatcher) ranUntilNow(t *ticket) {
-	j := t.owner
-	i := slices.Index(j.running, t)
-	if i < 0 {
-		return
-	}
-	l := j.lane("")
-	d.prune(j, l)
-	l.blocked = nil
-	j.running = slices.Delete(j.running, i, i+1)
 }
 
 // behindRun is the verdict on a late tick that waits behind an earlier run: none yet if its

@@ -112,7 +112,7 @@ func (p *pasts) known(j *jobState, learned time.Time) bool {
 // since found ticks may run at once.
 func (e *engine) startScans() {
 	if e.actsKnown {
-		e.pasts.start(e.stops.Claims, &e.attempts)
+		e.pasts.start(e.dispatch.contexts.Claims, &e.attempts)
 	}
 }
 

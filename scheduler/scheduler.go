@@ -80,7 +80,7 @@ type Scheduler struct {
 	public *presence.Publisher
 
 	started atomic.Bool
-	queries chan query
+	queries chan func(*engine)
 	done    chan struct{} // closed when the loop has ended
 
 	refresh chan struct{} // holds one element after Refresh
@@ -98,7 +98,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, clock: newClocks(cfg.Clock), public: presence.New(cfg.Replica, cfg.Instance, cfg.Roster, cfg.JobSets, cfg.Clock, cfg.BeatEvery),
-		queries: make(chan query), done: make(chan struct{}), aborted: make(chan struct{}),
+		queries: make(chan func(*engine)), done: make(chan struct{}), aborted: make(chan struct{}),
 		refresh: make(chan struct{}, 1),
 	}
 	s.lineup.serving = map[string]*served{}
@@ -123,19 +123,38 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, heartbeat := s.recorder(), s.heartbeat()
+	rec := recorder.New(recorder.Options{
+		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Archive: s.cfg.Archive, Roster: s.cfg.Roster, Observer: s.cfg.Observer,
+		Settles: s.cfg.NotifySettled, Limit: s.cfg.RecordQueue, Now: s.cfg.Clock,
+	})
+	started := s.clock.wall()
+	heartbeat := &presence.Heartbeat{
+		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
+		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
+		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
+	}
+	forgetter := presence.Forgetter{
+		Replica: s.cfg.Replica, Roster: s.cfg.Roster, Forget: s.cfg.Forget, After: s.cfg.ForgetAfter,
+		Observer: s.cfg.Observer, Now: s.clock.wall, Serves: s.public.Serves,
+	}
 	s.public.Live = heartbeat.Live
-	s.public.Account = func(learned map[string]time.Time) roster.Accounts { return rec.Reduce(s.accounted(learned)) }
+	s.public.Account = func(learned map[string]time.Time) (now roster.Accounts) {
+		s.ask(func(e *engine) { now = e.accounted(learned) })
+		return rec.Reduce(now)
+	}
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.Run(recording) })
 	helpers.Go(func() { heartbeat.Run(beating) })
 	helpers.Go(func() { s.public.Run(beating) })
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
-	engine := s.begin(base, rec, heartbeat.Live)
+	s.lineup.mu.Lock()
+	engine := newEngine(base, s, rec, heartbeat.Live) // gets all later updates
+	s.lineup.engine = engine
+	s.lineup.mu.Unlock()
 	helpers.Go(func() { engine.requests.desk.run(base) })
 	helpers.Go(func() { s.follow(following) })
-	helpers.Go(func() { s.forgetter().Run(following) })
+	helpers.Go(func() { forgetter.Run(following) })
 	err := engine.run(ctx)
 
 	stopFollowing()
@@ -146,14 +165,6 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.public.Account = func(learned map[string]time.Time) roster.Accounts { return rec.Reduce(engine.accounted(learned)) }
 	s.public.Finish(base)
 	return err
-}
-
-// begin creates the engine, which gets all later updates.
-func (s *Scheduler) begin(base context.Context, rec *recorder.Recorder, live func() []Replica) *engine {
-	s.lineup.mu.Lock()
-	defer s.lineup.mu.Unlock()
-	s.lineup.engine = newEngine(base, s, rec, live)
-	return s.lineup.engine
 }
 
 // Abort cancels running jobs at once with cause jobs.ErrDraining, instead of after
@@ -170,30 +181,6 @@ func (s *Scheduler) CheckParams(key string, params json.RawMessage) error {
 		return j.CheckParams(params)
 	}
 	return nil
-}
-
-// recorder returns the writer of ticks that do not run.
-func (s *Scheduler) recorder() *recorder.Recorder {
-	return recorder.New(recorder.Options{
-		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Archive: s.cfg.Archive, Roster: s.cfg.Roster, Observer: s.cfg.Observer,
-		Settles: s.cfg.NotifySettled, Limit: s.cfg.RecordQueue, Now: s.cfg.Clock,
-	})
-}
-
-func (s *Scheduler) forgetter() presence.Forgetter {
-	return presence.Forgetter{
-		Replica: s.cfg.Replica, Roster: s.cfg.Roster, Forget: s.cfg.Forget, After: s.cfg.ForgetAfter,
-		Observer: s.cfg.Observer, Now: s.clock.wall, Serves: s.public.Serves,
-	}
-}
-
-func (s *Scheduler) heartbeat() *presence.Heartbeat {
-	started := s.clock.wall()
-	return &presence.Heartbeat{
-		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
-		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
-		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
-	}
 }
 
 // describe returns what the roster shows of this replica.
@@ -251,50 +238,31 @@ type NextTick struct {
 // Run, State is StateStopped.
 func (s *Scheduler) Snapshot() Snapshot { return s.query(true) }
 
-// A query asks for a Snapshot, with or without the many next ticks, or for the accounts.
-type query struct {
-	next  bool
-	reply chan Snapshot
-
-	learned  map[string]time.Time
-	accounts chan roster.Accounts // nil: it asks for a Snapshot
+// ask calls f in the loop. It returns false if that has not begun or has ended.
+func (s *Scheduler) ask(f func(*engine)) bool {
+	if !s.started.Load() {
+		return false
+	}
+	done := make(chan struct{})
+	select {
+	case s.queries <- func(e *engine) { f(e); close(done) }:
+		<-done
+		return true
+	case <-s.done:
+		return false
+	}
 }
 
-// query asks the loop, and sorts the answer in the caller's goroutine.
+// query asks for a Snapshot, with or without the many next ticks, and sorts it in the
+// caller's goroutine.
 func (s *Scheduler) query(next bool) Snapshot {
-	if !s.started.Load() {
+	var now Snapshot
+	if !s.ask(func(e *engine) { now = e.snapshot(next) }) {
 		return Snapshot{State: StateStopped}
 	}
-	q := query{next: next, reply: make(chan Snapshot, 1)}
-	select {
-	case s.queries <- q:
-	case <-s.done:
-		return Snapshot{State: StateStopped}
-	}
-	now := <-q.reply
 	slices.SortStableFunc(now.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
 	slices.SortFunc(now.Next, func(a, b NextTick) int { return a.Tick.Compare(b.Tick) })
 	return now
-}
-
-// accounted asks the loop for the accounts; learned has those of other replicas.
-func (s *Scheduler) accounted(learned map[string]time.Time) roster.Accounts {
-	q := query{learned: learned, accounts: make(chan roster.Accounts, 1)}
-	select {
-	case s.queries <- q:
-		return <-q.accounts
-	case <-s.done:
-		return roster.Accounts{}
-	}
-}
-
-// answer answers q, in the loop.
-func (e *engine) answer(q query) {
-	if q.accounts != nil {
-		q.accounts <- e.accounted(q.learned)
-		return
-	}
-	q.reply <- e.snapshot(q.next)
 }
 
 // snapshot makes a Snapshot, in the loop.
