@@ -82,8 +82,8 @@ func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live 
 	e.jobs.list = make([]*jobState, 0, len(s.lineup.serving))
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
 		have := s.lineup.serving[key]
-		have.job = &jobState{Job: have.Job, next: dueOf(have.FirstAfter(now, e.cfg.Window))}
-		e.plan(have.job)
+		have.state = &jobState{Job: have.job, next: dueOf(have.job.FirstAfter(now, e.cfg.Window))}
+		e.plan(have.state)
 	}
 	return e
 }

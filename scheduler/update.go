@@ -16,6 +16,30 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
+// A lineup is the set of jobs that a Scheduler serves, as seen from outside the loop.
+type lineup struct {
+	mu      sync.Mutex // held by one update at a time, also while the loop applies it
+	own     []*job.Job // from New and Update
+	sourced []*job.Job // from Config.Source
+	serving map[string]*served
+	engine  *engine // nil before Run
+}
+
+// served is a job of the lineup.
+type served struct {
+	job   *job.Job
+	state *jobState // only the loop uses it
+}
+
+// values returns copies of the jobs.
+func values(list []*job.Job) []Job {
+	copies := make([]Job, len(list))
+	for i, j := range list {
+		copies[i] = j.Definition
+	}
+	return copies
+}
+
 // Update replaces the jobs of New, or of the last Update, by list; those of Config.Source
 // stay. Any goroutine but an Observer's may call it, before and during Run. When it
 // returns:
@@ -36,12 +60,36 @@ func (s *Scheduler) Update(list []Job) (Diff, error) {
 	return s.set(list, values(s.lineup.sourced))
 }
 
+// set checks the jobs, passes them to the loop, and returns what changed. One caller at a time:
+// it holds lineup.mu, or is New.
+func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
+	l := &s.lineup
+	all := slices.Concat(own, sourced)
+	if err := job.Validate(all); err != nil {
+		return Diff{}, err
+	}
+	list := job.List(all)
+	if err := l.validateRenames(list); err != nil {
+		return Diff{}, err
+	}
+	a := s.compare(list)
+	if err := l.take(a); err != nil {
+		return Diff{}, err
+	}
+	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
+	s.public.Serve(list)
+	if !a.diff.Empty() && l.engine != nil {
+		s.cfg.Observer(Event{Kind: EventUpdated, Diff: a.diff})
+	}
+	return a.diff, nil
+}
+
 // validateRenames checks that a job that was renamed twice keeps its first key.
-func validateRenames(before map[string]*job.Job, after []*job.Job) error {
+func (l *lineup) validateRenames(after []*job.Job) error {
 	was := make(map[string]string)
-	for key, j := range before {
-		if j.Name != key {
-			was[j.Name] = key
+	for key, have := range l.serving {
+		if have.job.Name != key {
+			was[have.job.Name] = key
 		}
 	}
 	var errs []error
@@ -51,6 +99,111 @@ func validateRenames(before map[string]*job.Job, after []*job.Job) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// jobChanges are the changes from the jobs that are served to others, job by job.
+type jobChanges struct {
+	added   []*served
+	kept    []revision
+	removed []*served
+	diff    Diff
+}
+
+// A revision is the new definition of a job that stays.
+type revision struct {
+	served  *served
+	now     *job.Job
+	changed bool
+	next    due // of a job that changed
+}
+
+// compare returns the changes to after. Jobs are the same if their keys are. Next ticks are
+// computed here, where nobody waits for it.
+func (s *Scheduler) compare(after []*job.Job) jobChanges {
+	now := s.clock.wall()
+	next := func(j *job.Job) due { return dueOf(j.FirstAfter(now, s.cfg.Window)) }
+	var a jobChanges
+	d, before := &a.diff, s.lineup.serving
+	versions := map[string][2]*job.Job{}
+	d.Settings = func(job string) (before, after any) {
+		v := versions[job]
+		return v[0].ShownSettings(), v[1].ShownSettings()
+	}
+	in := make(map[string]bool, len(after))
+	for _, j := range after {
+		in[j.Key] = true
+		have, ok := before[j.Key]
+		if !ok {
+			a.added = append(a.added, &served{j, &jobState{Job: j, next: next(j)}})
+			d.Added = append(d.Added, j.Name)
+			continue
+		}
+		r, was := revision{served: have, now: j}, have.job
+		if was.Name != j.Name {
+			r.changed, d.Renamed = true, append(d.Renamed, Rename{From: was.Name, To: j.Name})
+		}
+		if was.Hash != j.Hash {
+			r.changed, d.Changed, versions[j.Name] = true, append(d.Changed, j.Name), [2]*job.Job{was, j}
+		}
+		if r.changed {
+			r.next = next(j)
+		}
+		a.kept = append(a.kept, r)
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if !in[key] {
+			a.removed = append(a.removed, before[key])
+			d.Removed = append(d.Removed, before[key].job.Name)
+		}
+	}
+	for _, names := range [][]string{d.Added, d.Changed, d.Removed} {
+		slices.Sort(names)
+	}
+	slices.SortFunc(d.Renamed, func(x, y Rename) int { return strings.Compare(x.To, y.To) })
+	return a
+}
+
+// updateAtOnce is how many jobs the loop adds in one step of an update. In between it
+// serves what is due.
+const updateAtOnce = 1000
+
+// An update is one step of a change of the jobs.
+type update struct {
+	added   []*served
+	kept    []revision
+	removed []*served
+	more    bool          // another step of the same update follows
+	done    chan struct{} // closed when the loop has applied it
+}
+
+// take applies the changes, step by step with the loop if it runs.
+func (l *lineup) take(a jobChanges) error {
+	var steps []update
+	for some := range slices.Chunk(a.added, updateAtOnce) {
+		steps = append(steps, update{added: some})
+	}
+	for some := range slices.Chunk(a.kept, updateAtOnce) {
+		steps = append(steps, update{kept: some})
+	}
+	for some := range slices.Chunk(a.removed, updateAtOnce) {
+		steps = append(steps, update{removed: some})
+	}
+	for i, u := range steps {
+		u.more = i < len(steps)-1
+		if l.engine != nil && !l.engine.submit(u) {
+			return ErrStopped
+		}
+		for _, added := range u.added {
+			l.serving[added.job.Key] = added
+		}
+		for _, kept := range u.kept {
+			kept.served.job = kept.now
+		}
+		for _, removed := range u.removed {
+			delete(l.serving, removed.job.Key)
+		}
+	}
+	return nil
 }
 
 // submit passes u to the loop and waits until it is applied. It returns false if the loop
@@ -66,31 +219,27 @@ func (e *engine) submit(u update) bool {
 	}
 }
 
-// update applies one step.
+// update applies one step, in the loop.
 func (e *engine) update(u update) {
 	defer close(u.done)
 	defer func() { e.jobs.priorities = nil }()
 	now := e.clock.wall()
 	for _, added := range u.added {
-		e.add(added)
+		// A removed job that is still busy is used again.
+		if back := e.jobs.returning(added.job.Key); back != nil {
+			back.Job, back.next = added.job, added.state.next
+			added.state = back
+		}
+		e.plan(added.state)
 	}
 	for _, r := range u.kept {
 		e.revise(r, now)
 	}
 	for _, removed := range u.removed {
-		e.remove(removed.job, now)
+		e.remove(removed.state, now)
 	}
 	e.pasts.halfway = u.more
 	e.startScans()
-}
-
-// add adds a job. A removed job that is still busy is used again.
-func (e *engine) add(added *served) {
-	if back := e.jobs.returning(added.Key); back != nil {
-		back.Job, back.next = added.Job, added.job.next
-		added.job = back
-	}
-	e.plan(added.job)
 }
 
 // plan adds a job and its next tick, and queues a scan of its past.
@@ -107,7 +256,7 @@ func (e *engine) plan(j *jobState) {
 // revise replaces the definition of a job. A due tick of the old schedule that is not
 // claimed yet is recorded, unless the new schedule has it.
 func (e *engine) revise(r revision, now time.Time) {
-	j := r.served.job
+	j := r.served.state
 	defer e.pauseChanged(j, !j.PausedFor(e.dispatch.pauses).IsZero())
 	if !r.changed {
 		j.Job = r.now
@@ -149,185 +298,6 @@ func (e *engine) fireDue(j *jobState, now time.Time) {
 	if !j.next.isZero() && !j.next.start().After(now) {
 		e.fire(j, now)
 	}
-}
-
-// updateAtOnce is how many jobs the loop adds in one step of an update. In between it
-// serves what is due.
-const updateAtOnce = 1000
-
-// A lineup is the set of jobs that a Scheduler serves, as seen from outside the loop.
-type lineup struct {
-	mu      sync.Mutex // held by one update at a time, also while the loop applies it
-	own     []*job.Job // from New and Update
-	sourced []*job.Job // from Config.Source
-	serving map[string]*served
-	engine  *engine // nil before Run
-}
-
-// served is a job of the lineup, and the loop's state of it.
-type served struct {
-	*job.Job
-	job *jobState
-}
-
-// An update is one step of a change of the jobs.
-type update struct {
-	added   []*served
-	kept    []revision
-	removed []*served
-	more    bool          // another step of the same update follows
-	done    chan struct{} // closed when the loop has applied it
-}
-
-// A revision is the new definition of a job that stays.
-type revision struct {
-	served  *served
-	now     *job.Job
-	changed bool
-	next    due // of a job that changed
-}
-
-// set checks the jobs, passes them to the loop, and returns what changed.
-func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
-	l := &s.lineup
-	all := slices.Concat(own, sourced)
-	if err := job.Validate(all); err != nil {
-		return Diff{}, err
-	}
-	list := job.List(all)
-	before := make(map[string]*job.Job, len(l.serving))
-	for key, have := range l.serving {
-		before[key] = have.Job
-	}
-	if err := validateRenames(before, list); err != nil {
-		return Diff{}, err
-	}
-	a := compareJobs(before, list)
-	if err := s.take(a); err != nil {
-		return Diff{}, err
-	}
-	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
-	s.public.Serve(list)
-	if !a.Empty() && l.engine != nil {
-		s.cfg.Observer(Event{Kind: EventUpdated, Diff: a.Diff})
-	}
-	return a.Diff, nil
-}
-
-// values returns copies of the jobs.
-func values(list []*job.Job) []Job {
-	copies := make([]Job, len(list))
-	for i, j := range list {
-		copies[i] = j.Definition
-	}
-	return copies
-}
-
-// take applies the changes, step by step with the loop if it runs.
-func (s *Scheduler) take(a jobChanges) error {
-	l := &s.lineup
-	steps := s.steps(a)
-	for i, u := range steps {
-		u.more = i < len(steps)-1
-		if l.engine != nil && !l.engine.submit(u) {
-			return ErrStopped
-		}
-		for _, added := range u.added {
-			l.serving[added.Key] = added
-		}
-		for _, kept := range u.kept {
-			kept.served.Job = kept.now
-		}
-		for _, removed := range u.removed {
-			delete(l.serving, removed.Key)
-		}
-	}
-	return nil
-}
-
-// steps divides the changes. Next ticks are computed here, where nobody waits for it.
-func (s *Scheduler) steps(a jobChanges) []update {
-	now := s.clock.wall()
-	var steps []update
-	for some := range slices.Chunk(a.added, updateAtOnce) {
-		var u update
-		for _, j := range some {
-			u.added = append(u.added, &served{Job: j, job: &jobState{Job: j, next: dueOf(j.FirstAfter(now, s.cfg.Window))}})
-		}
-		steps = append(steps, u)
-	}
-	for from := 0; from < len(a.kept); from += updateAtOnce {
-		var u update
-		for i := from; i < min(from+updateAtOnce, len(a.kept)); i++ {
-			u.kept = append(u.kept, s.revise(a.kept[i], a.changed[i], now))
-		}
-		steps = append(steps, u)
-	}
-	for some := range slices.Chunk(a.removed, updateAtOnce) {
-		var u update
-		for _, j := range some {
-			u.removed = append(u.removed, s.lineup.serving[j.Key])
-		}
-		steps = append(steps, u)
-	}
-	return steps
-}
-
-func (s *Scheduler) revise(j *job.Job, changed bool, now time.Time) revision {
-	r := revision{served: s.lineup.serving[j.Key], now: j, changed: changed}
-	if changed {
-		r.next = dueOf(j.FirstAfter(now, s.cfg.Window))
-	}
-	return r
-}
-
-// jobChanges are the changes from one set of jobs to another, job by job.
-type jobChanges struct {
-	added   []*job.Job
-	kept    []*job.Job // in both, as they are afterwards
-	changed []bool
-	removed []*job.Job
-	Diff
-}
-
-// compareJobs returns the changes from before to after. Both are hashed. Jobs are the same
-// if their keys are.
-func compareJobs(before map[string]*job.Job, after []*job.Job) jobChanges {
-	var a jobChanges
-	versions := map[string][2]*job.Job{}
-	a.Settings = func(job string) (before, after any) {
-		v := versions[job]
-		return v[0].ShownSettings(), v[1].ShownSettings()
-	}
-	in := make(map[string]bool, len(after))
-	for _, j := range after {
-		in[j.Key] = true
-		was, ok := before[j.Key]
-		if !ok {
-			a.added = append(a.added, j)
-			a.Added = append(a.Added, j.Name)
-			continue
-		}
-		if was.Name != j.Name {
-			a.Renamed = append(a.Renamed, Rename{From: was.Name, To: j.Name})
-		}
-		changed := was.Hash != j.Hash
-		if changed {
-			a.Changed, versions[j.Name] = append(a.Changed, j.Name), [2]*job.Job{was, j}
-		}
-		a.kept, a.changed = append(a.kept, j), append(a.changed, changed || was.Name != j.Name)
-	}
-	for _, key := range slices.Sorted(maps.Keys(before)) {
-		if j := before[key]; !in[key] {
-			a.removed = append(a.removed, j)
-			a.Removed = append(a.Removed, j.Name)
-		}
-	}
-	for _, names := range [][]string{a.Added, a.Changed, a.Removed} {
-		slices.Sort(names)
-	}
-	slices.SortFunc(a.Renamed, func(x, y Rename) int { return strings.Compare(x.To, y.To) })
-	return a
 }
 
 // sourceTimeout bounds one reading of a Source.
@@ -375,28 +345,20 @@ func (s *Scheduler) follow(ctx context.Context) {
 		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
 			return
 		}
-		last = s.reportSource(err, last)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != last { // a failure, once while it stays the same, or its end
+			s.cfg.Observer(Event{Kind: EventUpdateFailed, Err: err})
+			last = text
+		}
 		select {
 		case <-ctx.Done():
 		case <-s.refresh:
 		case <-ticker.C:
 		}
 	}
-}
-
-// reportSource notifies the observer of a failure, once while it stays the same, and of its
-// end.
-func (s *Scheduler) reportSource(err error, last string) string {
-	if err == nil {
-		if last != "" {
-			s.cfg.Observer(Event{Kind: EventUpdateFailed})
-		}
-		return ""
-	}
-	if err.Error() != last {
-		s.cfg.Observer(Event{Kind: EventUpdateFailed, Err: err})
-	}
-	return err.Error()
 }
 
 // A heldLoss is an answer that lacks most jobs, and waits to be given again.
