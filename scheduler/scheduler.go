@@ -123,16 +123,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec := recorder.New(recorder.Options{
+	heartbeat, rec := s.heartbeat(), recorder.New(recorder.Options{
 		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Archive: s.cfg.Archive, Roster: s.cfg.Roster, Observer: s.cfg.Observer,
 		Settles: s.cfg.NotifySettled, Limit: s.cfg.RecordQueue, Now: s.cfg.Clock,
 	})
-	started := s.clock.wall()
-	heartbeat := &presence.Heartbeat{
-		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
-		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
-		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
-	}
 	forgetter := presence.Forgetter{
 		Replica: s.cfg.Replica, Roster: s.cfg.Roster, Forget: s.cfg.Forget, After: s.cfg.ForgetAfter,
 		Observer: s.cfg.Observer, Now: s.clock.wall, Serves: s.public.Serves,
@@ -183,17 +177,27 @@ func (s *Scheduler) CheckParams(key string, params json.RawMessage) error {
 	return nil
 }
 
+// heartbeat returns the one of this replica, which starts now.
+func (s *Scheduler) heartbeat() *presence.Heartbeat {
+	started := s.clock.wall()
+	return &presence.Heartbeat{
+		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
+		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
+		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
+	}
+}
+
 // describe returns what the roster shows of this replica.
-func (c Config) describe(s Snapshot, serving presence.Serving, started time.Time) Replica {
-	running := make([]string, len(s.Running))
-	for i, r := range s.Running {
+func (c Config) describe(now Snapshot, serving presence.Serving, started time.Time) Replica {
+	running := make([]string, len(now.Running))
+	for i, r := range now.Running {
 		running[i] = r.Job
 	}
 	self := Replica{
 		ID: c.Replica, Instance: c.Instance, Program: c.Program, Version: c.Version, Host: c.Host, PID: c.PID,
-		Started: started, Seen: time.Now().Round(0), State: s.State,
+		Started: started, Seen: time.Now().Round(0), State: now.State,
 		Running: running, Labels: c.Labels,
-		ConfigHash: serving.Hash, ConfigSince: serving.Since, Jobs: &serving.Jobs, Won: &s.Won,
+		ConfigHash: serving.Hash, ConfigSince: serving.Since, Jobs: &serving.Jobs, Won: &now.Won,
 	}
 	if c.ClockOffset != nil {
 		if ahead, ok := c.ClockOffset(); ok {
