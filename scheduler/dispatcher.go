@@ -119,7 +119,11 @@ func (d *dispatcher) tooLate(j *jobState, l *lane, t job.Tick, now time.Time, ne
 
 // start begins the attempt for the next tick of the lane, in its own goroutine.
 func (d *dispatcher) start(j *jobState, l *lane, t job.Tick, now time.Time) {
-	rank, crowd, lead := d.rankFor(j.Job, t.At)
+	var rank, crowd int
+	var lead time.Duration
+	if live := d.live(); len(live) > 0 {
+		rank, crowd, lead = roster.Place(j.StoredAs(), t.At, d.cfg.Replica, j.Labels, live)
+	}
 	if d.cfg.MaxRunning > 0 {
 		rank += d.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the places
 	}
@@ -139,15 +143,6 @@ func (d *dispatcher) start(j *jobState, l *lane, t job.Tick, now time.Time) {
 	l.claiming = own
 	d.active++
 	d.working.Go(attempt.New(d.deps, b, reporter{own, d.inbox}, how).Run)
-}
-
-// rankFor is the place of this replica for a tick of the job.
-func (d *dispatcher) rankFor(j *job.Job, at time.Time) (rank, crowd int, lead time.Duration) {
-	live := d.live()
-	if len(live) == 0 {
-		return 0, 0, 0
-	}
-	return roster.Place(j.StoredAs(), at, d.cfg.Replica, j.Labels, live)
 }
 
 // lookTogether is the rank from which on replicas look at the same time.
@@ -200,8 +195,14 @@ func (d *dispatcher) over(t *ticket, end attempt.End) {
 // decidedTick lets the job's lanes proceed after a tick, that of the schedule first.
 func (d *dispatcher) decidedTick(t *ticket) {
 	j := t.owner
-	if t.watches && !t.catchesUp {
-		t.lane.reopenWindows(j, d.now().Add(d.cfg.Window))
+	if t.watches && !t.catchesUp && j.Traits().Patient {
+		// Their policy let the ticks behind it wait for a run on another replica.
+		until, queue := d.now().Add(d.cfg.Window), t.lane.queue
+		for i := range queue {
+			if queue[i].Trigger != ledger.ByCatchUp && queue[i].Until.Before(until) {
+				queue[i].Until = until
+			}
+		}
 	}
 	d.proceed(j, j.lane(""))
 	if len(j.lanes) == 1 {

@@ -57,7 +57,7 @@ type engine struct {
 func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, wakePublisher: s.public.Wake, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
-		inbox: newInbox(s.done), queries: s.queries, aborted: s.aborted, done: s.done,
+		inbox: &inbox{some: make(chan struct{}, 1), done: s.done}, queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 	}
 	var contexts attempt.Contexts
@@ -297,8 +297,6 @@ type inbox struct {
 	taken  []message // last; only the loop uses it
 	closed bool      // the loop has ended
 }
-
-func newInbox(done <-chan struct{}) *inbox { return &inbox{some: make(chan struct{}, 1), done: done} }
 
 // put adds m. It returns false if the loop has ended.
 func (b *inbox) put(m message) bool {

@@ -145,19 +145,6 @@ func (t *ticket) heldElsewhere(now time.Time) job.Verdict {
 	return job.HeldElsewhere(t.holder.Holder, t.Tick.At, until)
 }
 
-// reopenWindows extends the windows of ticks whose policy let them wait behind a run on
-// another replica.
-func (l *lane) reopenWindows(j *jobState, until time.Time) {
-	if !j.Traits().Patient {
-		return
-	}
-	for i := range l.queue {
-		if l.queue[i].Trigger != ledger.ByCatchUp && l.queue[i].Until.Before(until) {
-			l.queue[i].Until = until
-		}
-	}
-}
-
 // A replica that watches a tick of another replica claims no later tick. But it may have
 // given a tick up before it learned that another had claimed it: it was starved, or cut off
 // from the nodes. If it claimed the next tick after that replica died, the first could
@@ -184,17 +171,6 @@ func (l *lane) learned(t *ticket) *attempt.EarlierTicks {
 	return l.earlierTicks(t.Job, t.Tick)
 }
 
-// lostSight notes that a run of this replica may have to run again: it is not known whether
-// its transaction was committed.
-func (l *lane) lostSight(j *jobState, at time.Time) {
-	if l.stream == "" && j.OnCrash == CrashRerun {
-		l.unsure = true
-		if !at.After(l.watchedUpTo) {
-			l.watchedUpTo = at.Add(-1)
-		}
-	}
-}
-
 // gaveUp notes that a tick was decided that another replica may run. None can if a run of
 // this replica blocks all others.
 func (l *lane) gaveUp(j *jobState) {
@@ -211,7 +187,13 @@ func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 		l.gaveUp(t.owner)
 	}
 	if end.Unknown {
-		l.lostSight(t.owner, own.At)
+		// It is not known whether the transaction of the run was committed: it may have to run again.
+		if l.stream == "" && t.owner.OnCrash == CrashRerun {
+			l.unsure = true
+			if !own.At.After(l.watchedUpTo) {
+				l.watchedUpTo = own.At.Add(-1)
+			}
+		}
 	} else if t.watches && own.At.After(l.watchedUpTo) && t.PausedMeanwhile().Kind != job.Settled {
 		l.watchedUpTo = own.At
 	}

@@ -51,16 +51,14 @@ func EncodeNote(e Entry) []byte {
 	b, _ := plainjson.Marshal(note{ // numbers and strings always encode
 		V: noteVersion, Tick: nominal, Tries: e.Tries, Spent: e.Spent, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: newReasonNote(e.Reason, mostReasons, maxText), Started: millis(e.Started),
-		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
+		Finished: millis(e.Finished), Error: clip(e.Error, maxText), Stale: e.StaleWrites, Votes: e.Votes,
 		Hash: e.Hash, Poll: pollNote(e.Poll), Beats: newBeatsNote(e.Beats, e.Started),
 	})
 	return b
 }
 
 // clip bounds a text of a job, in bytes.
-func clip(text string) string { return clipTo(text, maxText) }
-
-func clipTo(text string, most int) string {
+func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -173,7 +171,7 @@ func newBeatsNote(b *Beats, started time.Time) *beatsNote {
 		return nil
 	}
 	from := millis(started)
-	n := &beatsNote{Count: b.Count, Failed: b.Failed, Least: newBeatNote(b.Least, from), Why: clipTo(b.Why, maxWhy), Last: make([]beatNote, len(b.Last))}
+	n := &beatsNote{Count: b.Count, Failed: b.Failed, Least: newBeatNote(b.Least, from), Why: clip(b.Why, maxWhy), Last: make([]beatNote, len(b.Last))}
 	if b.Failed > 0 {
 		lapse := newBeatNote(b.Lapse, from)
 		n.Lapse = &lapse
@@ -242,10 +240,10 @@ func newReasonNote(r Reason, most, text int) *reasonNote {
 	}
 	n := &reasonNote{Code: r.Code, Variant: r.Variant}
 	if d := r.Details; d != nil {
-		n.Holder, n.By, n.Of = clipTo(d.Holder, maxReasonText), clipTo(d.By, maxReasonText), clipTo(d.Of, maxReasonText)
+		n.Holder, n.By, n.Of = clip(d.Holder, maxReasonText), clip(d.By, maxReasonText), clip(d.Of, maxReasonText)
 		n.Tick, n.Since, n.Until = millis(d.Tick), millis(d.Since), millis(d.Until)
 		n.N, n.Most, n.Token, n.Seen = d.N, d.Most, d.Token, d.Seen
-		n.Text = clipTo(d.Text, text)
+		n.Text = clip(d.Text, text)
 		if d.With != nil {
 			n.With = newReasonNote(*d.With, most-1, maxReasonText)
 		}

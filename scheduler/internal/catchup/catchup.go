@@ -30,7 +30,7 @@ type Span struct {
 	Begun  time.Time   // this replica served the job from then on
 	Why    ledger.Code // why its ticks did not run; empty: what is known of the job says it
 
-	published // used for the ticks before a start
+	published published // for the ticks before a start
 }
 
 // published has the published versions of each job, by key.
@@ -48,6 +48,12 @@ type Undecided struct {
 	First, Before time.Time  // more ticks between them were left out; zero: none
 }
 
+// A Finding is the result of a scan.
+type Finding struct {
+	Undecided
+	Err error
+}
+
 // known is what the ledger has of a past.
 type known struct {
 	ran     time.Time          // the last tick that ran; zero: none
@@ -61,10 +67,10 @@ type known struct {
 // findUndecided reads the ledger and lists the undecided ticks.
 func (p Span) findUndecided(ctx context.Context, ledger ledger.Store, window time.Duration) (Undecided, error) {
 	starts := p.From.IsZero()
-	if starts && p.unread != nil {
-		return Undecided{}, p.unread
+	if starts && p.published.unread != nil {
+		return Undecided{}, p.published.unread
 	}
-	versions := p.versions[p.Job.StoredAs()]
+	versions := p.published.versions[p.Job.StoredAs()]
 	account := roster.AccountOf(versions)
 	if starts {
 		p.From = roster.Begin(account)

@@ -108,8 +108,15 @@ func (r *Scanner) carryOut(ctx context.Context, s *Scan) bool {
 	now := r.Now()
 	reading, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
-	s.find(reading, r.Ledger, now, r.Window)
-	if s.Found.Err != nil && s.repeats(now) {
+	var f Finding // the ticks to be tried again; in an urgent scan, only those that can be
+	if s.Accounts() {
+		f.Undecided, f.Err = s.findUndecided(reading, r.Ledger, r.Window)
+	}
+	if s.Urgent && f.Err == nil {
+		f.Rerun, f.Err = s.findRerun(reading, r.Ledger, now, r.Window)
+	}
+	s.Found = &f
+	if f.Err != nil && s.repeats(now) {
 		return false
 	}
 	select {
@@ -134,24 +141,6 @@ type Scan struct {
 	order     uint64 // spreads jobs in a fixed random order
 
 	Found *Finding // the result of the last try; most scans wait, without one
-}
-
-// A Finding is the result of a scan.
-type Finding struct {
-	Undecided
-	Err error
-}
-
-// find finds the ticks to be tried again; in an urgent scan, only those that can be.
-func (s *Scan) find(ctx context.Context, ledger ledger.Store, now time.Time, window time.Duration) {
-	var f Finding
-	if s.Accounts() {
-		f.Undecided, f.Err = s.findUndecided(ctx, ledger, window)
-	}
-	if s.Urgent && f.Err == nil {
-		f.Rerun, f.Err = s.findRerun(ctx, ledger, now, window)
-	}
-	s.Found = &f
 }
 
 // Accounts reports whether the scan searches for all ticks that nobody ran.

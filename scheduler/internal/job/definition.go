@@ -258,10 +258,14 @@ const (
 
 // validatePolicies returns which of the job's policies are unknown or impossible.
 func (d *Definition) validatePolicies() error {
+	conflict := d.Overlap.With(d.OnCrash)
+	if conflict != nil {
+		conflict = fmt.Errorf("scheduler: job %q has an overlap policy that conflicts: %w", d.Name, conflict)
+	}
 	return errors.Join(
 		d.oneOf("overlap", string(d.Overlap), d.Overlap.Values()...),
 		d.oneOf("on_crash", string(d.OnCrash), d.OnCrash.Values()...),
-		d.validateConflicts(),
+		conflict,
 		d.oneOf("catch-up mode", string(d.CatchUp.Mode), d.CatchUp.Mode.Values()...),
 		d.bounded("window", d.CatchUp.Window >= 0, d.CatchUp.Window),
 		d.bounded("max", d.CatchUp.Max >= 0, d.CatchUp.Max),
@@ -284,14 +288,6 @@ func (o Overlap) With(c OnCrash) error {
 		if no.overlap == o && no.onCrash == c {
 			return fmt.Errorf("%s does not go with on_crash: %s, since %s; write %s", o, c, no.why, no.instead)
 		}
-	}
-	return nil
-}
-
-// validateConflicts refuses policies that contradict each other.
-func (d *Definition) validateConflicts() error {
-	if err := d.Overlap.With(d.OnCrash); err != nil {
-		return fmt.Errorf("scheduler: job %q has an overlap policy that conflicts: %w", d.Name, err)
 	}
 	return nil
 }

@@ -78,17 +78,13 @@ func (j *Job) PausedFor(pauses []acts.Act) ledger.Reason {
 		func(a acts.Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
 	} {
 		if i := slices.IndexFunc(pauses, covers); i >= 0 {
-			return pausedBy(pauses[i])
+			a := pauses[i]
+			d := ledger.Details{By: a.By, Since: a.At, Text: a.Reason}
+			if a.Job == "" {
+				d.Of = a.Target()
+			}
+			return ledger.Reason{Code: ledger.CodePaused, Details: &d}
 		}
 	}
 	return ledger.Reason{}
-}
-
-// pausedBy is the reason of a tick that is skipped for the pause.
-func pausedBy(a acts.Act) ledger.Reason {
-	d := ledger.Details{By: a.By, Since: a.At, Text: a.Reason}
-	if a.Job == "" {
-		d.Of = a.Target()
-	}
-	return ledger.Reason{Code: ledger.CodePaused, Details: &d}
 }

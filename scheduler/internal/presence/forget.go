@@ -65,7 +65,10 @@ func (f Forgetter) check(ctx context.Context) {
 		return
 	}
 	for _, gone := range f.abandoned(known, live, now) {
-		err := f.delete(ctx, gone)
+		err := f.Forget(ctx, gone[0].StoredAs())
+		if err == nil { // then its place on the list: a node that was away keeps both, and is asked again later
+			err = f.Roster.Unpublish(ctx, gone)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -107,19 +110,10 @@ func (f Forgetter) abandoned(known []roster.JobInfo, live []roster.Replica, now 
 	return gone[:min(len(gone), forgetAtOnce)]
 }
 
-// delete deletes a job, then its place on the list. A node that was away keeps both, and is
-// asked again later.
-func (f Forgetter) delete(ctx context.Context, versions []roster.JobInfo) error {
-	if err := f.Forget(ctx, versions[0].StoredAs()); err != nil {
-		return err
-	}
-	return f.Roster.Unpublish(ctx, versions)
-}
-
 // A removed job was served until a time, in the set with that hash.
 type removed struct {
-	posted
-	at     int64 // Unix milliseconds
+	job    posted // as this replica served it
+	at     int64  // Unix milliseconds
 	hash   string
 	others []string // replicas that may serve the job, as last seen
 }
@@ -142,7 +136,7 @@ func (r *removals) replace(before map[string]posted, list []*job.Job, hash strin
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, j := range before {
-		r.gone[key] = removed{posted: j, at: now, hash: r.hash}
+		r.gone[key] = removed{job: j, at: now, hash: r.hash}
 	}
 	for _, j := range list {
 		delete(r.gone, j.Key)
@@ -213,7 +207,10 @@ func (r *removals) list(others []roster.Replica) []roster.JobInfo {
 	defer r.mu.Unlock()
 	var list []roster.JobInfo
 	for key, j := range r.gone {
-		if slices.ContainsFunc(j.others, func(id string) bool { return !slices.ContainsFunc(others, replicaIs(id)) }) {
+		left := func(id string) bool {
+			return !slices.ContainsFunc(others, func(o roster.Replica) bool { return o.ID == id })
+		}
+		if slices.ContainsFunc(j.others, left) {
 			delete(r.gone, key)
 			continue
 		}
@@ -228,14 +225,10 @@ func (r *removals) list(others []roster.Replica) []roster.JobInfo {
 		if len(j.others) > 0 {
 			continue
 		}
-		info := j.info(r.replica)
+		info := j.job.info(r.replica)
 		info.Published, info.ConfigHash = fromUnixMillis(j.at), j.hash
 		info.Account = roster.Account{First: info.Since, Removed: fromUnixMillis(j.at)}
 		list = append(list, info)
 	}
 	return list
-}
-
-func replicaIs(id string) func(roster.Replica) bool {
-	return func(r roster.Replica) bool { return r.ID == id }
 }

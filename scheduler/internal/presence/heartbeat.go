@@ -53,7 +53,10 @@ func (h *Heartbeat) Run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	h.leave(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatTimeout)
+	defer cancel()
+	// If it fails, the roster removes this replica by its age.
+	_ = h.Roster.Leave(ctx, h.Self())
 }
 
 // beat announces this replica. Without an answer the last list stays. It goes on when ctx ends: a
@@ -74,13 +77,6 @@ func (h *Heartbeat) beat(ctx context.Context, near *neighbours) {
 	}
 	h.others.Store(&live)
 	near.see(ctx, self, replicas, h.Now())
-}
-
-func (h *Heartbeat) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
-	defer cancel()
-	// If it fails, the roster removes this replica by its age.
-	_ = h.Roster.Leave(ctx, h.Self())
 }
 
 // neighbours tell of live replicas that this one should not have beside it: another process under its

@@ -408,18 +408,14 @@ func (s *jobSet) publish(ctx context.Context) bool {
 	defer cancel()
 	kept, err := s.store.RenewSet(ctx, hash)
 	if err == nil && !kept {
-		err = s.write(ctx, hash, list)
+		packed, unwritten := roster.PackJobs(len(list), roster.Texts(list))
+		if unwritten != nil {
+			return true // settings that have no written form: to try again would not help
+		}
+		err = s.store.KeepSet(ctx, hash, packed)
 	}
 	if err != nil {
 		s.renew()
 	}
 	return err == nil
-}
-
-func (s *jobSet) write(ctx context.Context, hash string, list []*job.Job) error {
-	packed, err := roster.PackJobs(len(list), roster.Texts(list))
-	if err != nil {
-		return nil //nolint:nilerr // settings that have no written form: to try again would not help
-	}
-	return s.store.KeepSet(ctx, hash, packed)
 }
