@@ -68,7 +68,7 @@ type Metrics struct {
 	leases  leases
 	nodes   nodeMeters
 	process process
-	all     []prometheus.Collector
+	all     []prometheus.Collector // what the parts have added
 }
 
 // New returns Metrics that have counted nothing yet.
@@ -91,13 +91,11 @@ func (m *Metrics) Begin(r view.Host, maxJobs int, nodes func() *membership.Set) 
 }
 
 func (m *Metrics) begin(cfg Config) {
-	m.jobs, m.ticks, m.claims, m.leases = newJobBook(cmp.Or(cfg.MaxJobs, 100), cfg.Jobs), newTicks(), newClaims(), newLeases()
-	m.nodes, m.process = newNodeMeters(cfg.Nodes), newProcess(cfg)
-	m.process.jobs.Set(float64(len(cfg.Jobs)))
-	for _, part := range []interface{ collectors() []prometheus.Collector }{
-		m.jobs, m.ticks, m.claims, m.leases, &m.nodes, m.process,
-	} {
-		m.all = append(m.all, part.collectors()...)
+	m.jobs = newJobBook(m, cmp.Or(cfg.MaxJobs, 100), cfg.Jobs)
+	m.ticks, m.claims, m.leases = newTicks(m), newClaims(m), newLeases(m)
+	m.nodes, m.process = newNodeMeters(m, cfg.Nodes), newProcess(m, cfg)
+	if cfg.Nodes != nil {
+		add(m, (*nodeStates)(&m.nodes))
 	}
 }
 
@@ -158,28 +156,34 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-func counter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+// add adds the series to those of m.
+func add[C prometheus.Collector](m *Metrics, series C) C {
+	m.all = append(m.all, series)
+	return series
 }
 
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	return add(m, prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}))
 }
 
-func gauge(name, help string) prometheus.Gauge {
-	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return add(m, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels))
 }
 
-func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels)
+func (m *Metrics) gauge(name, help string) prometheus.Gauge {
+	return add(m, prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}))
 }
 
-func histogram(name, help string, bounds []float64) prometheus.Histogram {
-	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds})
+func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return add(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels))
 }
 
-func histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}, labels)
+func (m *Metrics) histogram(name, help string, bounds []float64) prometheus.Histogram {
+	return add(m, prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}))
+}
+
+func (m *Metrics) histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	return add(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}, labels))
 }
 
 // Bounds of histograms, in seconds: of what the nodes do, of what the scheduler
@@ -202,43 +206,33 @@ func validity() []float64 {
 
 // process is what concerns the replica as a whole.
 type process struct {
-	info        prometheus.Gauge
 	jobs        prometheus.Gauge
-	ready       prometheus.Collector // nil: not known
 	updateFails prometheus.Gauge
 	usersFails  prometheus.Gauge
 	clockJumps  prometheus.Counter
 }
 
-func newProcess(cfg Config) process {
+func newProcess(m *Metrics, cfg Config) process {
 	p := process{
-		info: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "build_info", Help: "Always 1: which replica, program and Go this is.",
-			ConstLabels: prometheus.Labels{"version": cfg.Version, "goversion": runtime.Version(), "replica": cfg.Replica},
-		}),
-		jobs: gauge("jobs", "Jobs that this replica serves."),
-		updateFails: gauge("update_failed",
+		jobs: m.gauge("jobs", "Jobs that this replica serves."),
+		updateFails: m.gauge("update_failed",
 			"1 while changed jobs could not be read, or are not valid, so that those of before go on; else 0."),
-		usersFails: gauge("users_file_failed", "1 while a changed http.users_file cannot be used, so that the users of before go on; else 0."),
-		clockJumps: counter("clock_jumps_total",
+		usersFails: m.gauge("users_file_failed", "1 while a changed http.users_file cannot be used, so that the users of before go on; else 0."),
+		clockJumps: m.counter("clock_jumps_total",
 			"Times that wall and monotonic clock moved apart: the machine was suspended, or somebody set its clock."),
 	}
-	p.info.Set(1)
+	add(m, prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "Always 1: which replica, program and Go this is.",
+		ConstLabels: prometheus.Labels{"version": cfg.Version, "goversion": runtime.Version(), "replica": cfg.Replica},
+	})).Set(1)
+	p.jobs.Set(float64(len(cfg.Jobs)))
 	if cfg.Ready != nil {
-		p.ready = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		add(m, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "replica_ready",
 			Help: "1 while the replica takes ticks; 0 while it waits for nodes or their grace, or drains. /readyz says why.",
-		}, func() float64 { return flag(cfg.Ready()) })
+		}, func() float64 { return flag(cfg.Ready()) }))
 	}
 	return p
-}
-
-func (p process) collectors() []prometheus.Collector {
-	list := []prometheus.Collector{p.info, p.jobs, p.updateFails, p.usersFails, p.clockJumps}
-	if p.ready != nil {
-		list = append(list, p.ready)
-	}
-	return list
 }
 
 // UsersFailed notes whether a changed file of users cannot be used.

@@ -23,30 +23,22 @@ type nodeMeters struct {
 	margin, listed     *prometheus.Desc
 }
 
-func newNodeMeters(nodes func() nodeSet) nodeMeters {
+func newNodeMeters(m *Metrics, nodes func() nodeSet) nodeMeters {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}
 	return nodeMeters{
 		nodes: nodes,
-		replies: counters("node_replies_total", "Calls of a rule at a node by its answer, of which ok is a vote where the rule asks for one; "+
+		replies: m.counters("node_replies_total", "Calls of a rule at a node by its answer, of which ok is a vote where the rule asks for one; "+
 			"down and unsent: it was not asked; silent: it did not answer in time; error: its server could not.", "node", "rule", "result"),
-		roundTrip: histograms("node_round_trip_seconds", "How long a node took to answer a request, as the replica saw it.", quick(), "node"),
-		restarts:  counters("node_restarts_total", "Restarts of a node that may have cost its memory, as this replica noticed: it abstains for a grace.", "node"),
+		roundTrip: m.histograms("node_round_trip_seconds", "How long a node took to answer a request, as the replica saw it.", quick(), "node"),
+		restarts:  m.counters("node_restarts_total", "Restarts of a node that may have cost its memory, as this replica noticed: it abstains for a grace.", "node"),
 		up:        desc("node_up", "1 while the node answers; else 0.", "node"),
 		voting:    desc("node_voting", "1 while the node answers and votes on ticks of now; 0 also while it abstains after a restart, is blank, takes no writes, or refuses this replica.", "node"),
 		offset:    desc("node_clock_offset_seconds", "How far the clock of the node is ahead of that of this replica, measured over the shortest of the last round trips.", "node"),
 		margin:    desc("quorum_margin", "Nodes that vote, less the quorum: at 0 one more loss means that nothing can be claimed, below 0 nothing can."),
 		listed:    desc("nodes", "Nodes that are configured."),
 	}
-}
-
-func (m *nodeMeters) collectors() []prometheus.Collector {
-	list := []prometheus.Collector{m.replies, m.roundTrip, m.restarts}
-	if m.nodes != nil {
-		list = append(list, (*nodeStates)(m))
-	}
-	return list
 }
 
 // nodeStates collects the gauges of nodes.
@@ -129,14 +121,14 @@ type leases struct {
 	freed prometheus.Histogram
 }
 
-func newLeases() leases {
+func newLeases(m *Metrics) leases {
 	l := leases{
-		total: counters("lease_extensions_total", "Tries to extend the lease of a run: extended; failed, where the next may succeed; lost for good.", "result"),
-		took:  histogram("lease_extension_duration_seconds", "How long it took to extend a lease, well or not.", quick()),
-		left: histograms("lease_validity_left_seconds", "How much longer a lease would have lasted when an extension of it began, or when its run had finished. "+
+		total: m.counters("lease_extensions_total", "Tries to extend the lease of a run: extended; failed, where the next may succeed; lost for good.", "result"),
+		took:  m.histogram("lease_extension_duration_seconds", "How long it took to extend a lease, well or not.", quick()),
+		left: m.histograms("lease_validity_left_seconds", "How much longer a lease would have lasted when an extension of it began, or when its run had finished. "+
 			"What comes near lock.safety_margin is nearly lost.", validity(), "at"),
-		lost:  counter("leases_lost_total", "Runs that were told to stop since their lease could not be kept."),
-		freed: histogram("release_duration_seconds", "How long it took to give a lease back, and to record the end of its run.", quick()),
+		lost:  m.counter("leases_lost_total", "Runs that were told to stop since their lease could not be kept."),
+		freed: m.histogram("release_duration_seconds", "How long it took to give a lease back, and to record the end of its run.", quick()),
 	}
 	for _, result := range []string{"extended", failed, "lost"} {
 		l.total.WithLabelValues(result)
@@ -145,10 +137,6 @@ func newLeases() leases {
 		l.left.WithLabelValues(at)
 	}
 	return l
-}
-
-func (l leases) collectors() []prometheus.Collector {
-	return []prometheus.Collector{l.total, l.took, l.left, l.lost, l.freed}
 }
 
 func (l leases) observe(e scheduler.Event) {

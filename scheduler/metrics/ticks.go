@@ -30,14 +30,14 @@ const (
 	failPast    = "past"
 )
 
-func newTicks() ticks {
+func newTicks(m *Metrics) ticks {
 	t := ticks{
-		reasons: counters("tick_reasons_total", "Ticks that did not run, and runs that were ended early, by outcome and code of the reason; "+
+		reasons: m.counters("tick_reasons_total", "Ticks that did not run, and runs that were ended early, by outcome and code of the reason; "+
 			"each is counted once in the cluster.", "outcome", "reason"),
-		delay:   histogram("start_delay_seconds", "How long after its time, jitter taken off, the function of a scheduled tick was called.", behind()),
-		running: gauge("runs_in_progress", "Runs that go on now on this replica."),
-		overdue: gauge("runs_overdue", "Runs that go on though their context has ended: their functions ignore it."), overruns: new(sync.Map),
-		failures: counters("ledger_failures_total", "What could not be kept or read at a try: the outcome of a tick without a run, the end of a run, "+
+		delay:   m.histogram("start_delay_seconds", "How long after its time, jitter taken off, the function of a scheduled tick was called.", behind()),
+		running: m.gauge("runs_in_progress", "Runs that go on now on this replica."),
+		overdue: m.gauge("runs_overdue", "Runs that go on though their context has ended: their functions ignore it."), overruns: new(sync.Map),
+		failures: m.counters("ledger_failures_total", "What could not be kept or read at a try: the outcome of a tick without a run, the end of a run, "+
 			"the log of a run, the past ticks of a job.", "what"),
 	}
 	for _, what := range []string{failOutcome, failEnd, failLog, failPast} {
@@ -49,10 +49,6 @@ func newTicks() ticks {
 		}
 	}
 	return t
-}
-
-func (t ticks) collectors() []prometheus.Collector {
-	return []prometheus.Collector{t.reasons, t.delay, t.running, t.overdue, t.failures}
 }
 
 // account counts a tick that has its outcome.
@@ -171,25 +167,21 @@ func outcomes() []ledger.Outcome {
 	}
 }
 
-func newJobBook(limit int, jobs []string) *jobBook {
+func newJobBook(m *Metrics, limit int, jobs []string) *jobBook {
 	b := &jobBook{
 		max: limit, own: map[string]*jobMeters{},
-		ticks: counters("ticks_total", "Ticks by what became of them, each counted by one replica: the one that ran it, "+
+		ticks: m.counters("ticks_total", "Ticks by what became of them, each counted by one replica: the one that ran it, "+
 			"or whose record the ledger keeps of a tick that nobody ran. A run whose replica died is counted by nobody.", byJob, "outcome"),
-		took: histograms("run_duration_seconds", "How long runs took, all tries included.", work(), byJob),
-		lastSuccess: gauges("job_last_success_timestamp_seconds", "When a run of the job last succeeded on this replica since it started, "+
+		took: m.histograms("run_duration_seconds", "How long runs took, all tries included.", work(), byJob),
+		lastSuccess: m.gauges("job_last_success_timestamp_seconds", "When a run of the job last succeeded on this replica since it started, "+
 			"in seconds since 1970; none before that, and none for those counted as other.", byJob),
-		late:  counters("runs_late_total", "Runs that started later than late_after of their job allows.", byJob),
-		stale: counters("stale_writes_refused_total", "Writes of runs that a guard refused, since a newer run had written.", byJob),
+		late:  m.counters("runs_late_total", "Runs that started later than late_after of their job allows.", byJob),
+		stale: m.counters("stale_writes_refused_total", "Writes of runs that a guard refused, since a newer run had written.", byJob),
 	}
 	b.other = b.meters(Other)
 	b.other.lastSuccess = func(float64) {} // of which job?
 	b.update(jobs, nil)
 	return b
-}
-
-func (b *jobBook) collectors() []prometheus.Collector {
-	return []prometheus.Collector{b.ticks, b.took, b.lastSuccess, b.late, b.stale}
 }
 
 // meters makes the series of a label, at zero where they count.
@@ -289,19 +281,17 @@ func result(err error) string {
 	return failed
 }
 
-func newClaims() claims {
+func newClaims(m *Metrics) claims {
 	c := claims{
-		total: counters("claims_total", "Tries of this replica to claim a tick, by result: won; done or claimed, by another replica; "+
+		total: m.counters("claims_total", "Tries of this replica to claim a tick, by result: won; done or claimed, by another replica; "+
 			"taken, by an earlier run; split, no_quorum, too_slow and clock, which may pass; superseded, unvouched and refused, which do not; cancelled; failed.", "result"),
-		took: histogram("claim_duration_seconds", "How long the tries took that were won, from the first message to the nodes.", quick()),
+		took: m.histogram("claim_duration_seconds", "How long the tries took that were won, from the first message to the nodes.", quick()),
 	}
 	for _, r := range append(refusals(), refusal{name: "won"}, refusal{name: failed}) {
 		c.total.WithLabelValues(r.name)
 	}
 	return c
 }
-
-func (c claims) collectors() []prometheus.Collector { return []prometheus.Collector{c.total, c.took} }
 
 func (c claims) observe(e scheduler.Event) {
 	if e.Kind != scheduler.EventTried {
