@@ -5,8 +5,8 @@ var competition = promise{
 	text: "Replicas that try at the same instant settle on one of them.",
 	plants: []plant{
 		{"contention: neither stagger nor retry", in(engine, "TestEveryTickOnceUnderContention"), []edit{
-			{engine + "internal/attempt/stagger.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
-			{engine + "internal/attempt/claim.go", "if a.waits.Err() != nil {\n\t\treturn false", "if true {\n\t\treturn false"},
+			{engine + "internal/attempt/wait.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
+			{engine + "internal/attempt/attempt.go", "if a.waits.Err() != nil {\n\t\treturn false", "if true {\n\t\treturn false"},
 		}},
 		{"contention: all replicas have rank 0", in(engine+"internal/job/", "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
 			{engine + "internal/job/tick.go", "w > own || w == own && replica > self", "w > own && w == own"},

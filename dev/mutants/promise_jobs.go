@@ -16,7 +16,7 @@ var functions = promise{
 			{"jobs/execjob/output.go", "masked := o.mask.Writer(lines)", "masked := (*mask.Mask)(nil).Writer(lines)"},
 		}},
 		{"jobs: Previous takes a failure for a success", in(schedtest, "TestPrevious"), []edit{
-			{engine + "internal/attempt/previous.go", "if last.Outcome != ledger.Succeeded {", "if false {"},
+			{engine + "internal/attempt/call.go", "if last.Outcome != ledger.Succeeded {", "if false {"},
 		}},
 		{"exec: a command outlives its replica", in("jobs/execjob", "TestGuard", "TestGroupEndsWithTheReplica"), []edit{
 			{"jobs/execjob/group.go", "kill -KILL 0`", "kill -KILL $$`"},

@@ -22,16 +22,16 @@ var outcomes = promise{
 			{redlock + "verdict.go", "case held(votes, quorum) && unclaimed(votes):", "case false:"},
 		}},
 		{"ledger: a run of which nothing is heard goes on", in(engine, "TestWatchedDuringAnOutage"), []edit{
-			{engine + "internal/attempt/rerun.go", "if a.watched && undecided(err)", "if false && undecided(err)"},
+			{engine + "internal/attempt/look.go", "if a.watched && undecided(err)", "if false && undecided(err)"},
 		}},
 		{"ledger: the end of a run is missing", in(engine, "TestHowRunsEnd"), []edit{
 			{engine + "internal/attempt/run.go", "released := x.release(entry, free)", "_, released := free, error(nil)"},
 		}},
 		{"ledger: a run without its lease succeeded", in(engine+"internal/attempt/", "TestOutcome"), []edit{
-			{engine + "internal/attempt/outcome.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"},
+			{engine + "internal/attempt/finish.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"},
 		}},
 		{"ledger: nil after the context ended is a success", in(engine+"internal/attempt/", "TestOutcome"), []edit{
-			{engine + "internal/attempt/outcome.go", "case err == nil && cause == nil:", "case err == nil:"},
+			{engine + "internal/attempt/finish.go", "case err == nil && cause == nil:", "case err == nil:"},
 		}},
 		{"ledger: a dead run is running", in(redisledger, "TestMerge"), []edit{
 			{redisledger + "merge.go", "c.held = c.held || r.Owner", "c.held = true || r.Owner"},

@@ -19,13 +19,13 @@ var policies = promise{
 			{engine + "internal/job/tick.go", "return at.Add(Jitter(d.storedAs(), at, limit))", "_ = limit\n\treturn at"},
 		}},
 		{"timeout: none", in(engine, "TestHowRunsEnd"), []edit{
-			{engine + "internal/attempt/tries.go", "x.Job.Timeout > 0", "x.Job.Timeout < 0"},
+			{engine + "internal/attempt/call.go", "x.Job.Timeout > 0", "x.Job.Timeout < 0"},
 		}},
 		{"timeout: a job of a Source has no defaults", in(replica, "TestDefaultsHoldForJobsInGo"), []edit{
 			{replica + "serving.go", "whole[i] = settings.Complete(job)", "whole[i] = job\n\t\t\t_ = settings"},
 		}},
 		{"overlap: two runs on one replica", in(engine, "TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"), []edit{
-			{engine + "internal/attempt/own_runs.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
+			{engine + "internal/attempt/admit.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
 		}},
 		{"overlap: a queued tick gives up", in(engine, "TestOverlapQueue", "TestQueuedBehindTheDead"), []edit{
 			{engine + "internal/attempt/wait.go", "w.patient() && end", "false && end"},
@@ -38,10 +38,10 @@ var policies = promise{
 			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.After(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
-			{engine + "internal/attempt/rerun.go", "return ok && t.Job.OnCrash == job.CrashRerun &&", "return ok && t.Job.OnCrash == job.CrashSkip &&"},
+			{engine + "internal/attempt/look.go", "return ok && t.Job.OnCrash == job.CrashRerun &&", "return ok && t.Job.OnCrash == job.CrashSkip &&"},
 		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
-			{engine + "internal/attempt/places.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
+			{engine + "internal/attempt/quota.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
 		}},
 		{"limits: a group has no slots", in(engine, "TestGroup", "TestGroupIsFull", "TestSlotOfTheDead"), []edit{
 			{engine + "internal/attempt/slots.go", "if a.Job.Group == \"\" {", "if true {"},

@@ -42,10 +42,10 @@ var postgres = promise{
 			{pgFinish, "CASE ending WHEN 'OK' THEN 'F' ELSE 'R' END", "'S'"},
 		}},
 		{"finish: the engine calls again what has committed", in(campaigns, "TestCampaignFinish").saying("called again"), []edit{
-			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
+			{"scheduler/internal/attempt/call.go", "if x.settle() {", "if false {"},
 		}},
 		{"finish: the engine asks not what has committed", in(finishTests, "TestEngine"), []edit{
-			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
+			{"scheduler/internal/attempt/call.go", "if x.settle() {", "if false {"},
 		}},
 		{"finish: an unknown commit counts as rolled back", in("internal/store/single", "TestUnknownCommit").saying("the function was called"), []edit{
 			{"scheduler/internal/attempt/finish.go", "whether the run was committed: %w\", err)\n\t\treturn true", "whether the run was committed: %w\", err)\n\t\treturn false"},
@@ -54,7 +54,7 @@ var postgres = promise{
 			{"scheduler/lane.go", "if end.Unknown {", "if false {"},
 		}},
 		{"finish: a failed call is repeated without a look", in("internal/store/single", "TestFinishUnderKills").saying("called again"), []edit{
-			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
+			{"scheduler/internal/attempt/call.go", "if x.settle() {", "if false {"},
 		}},
 		{"finish: the engine does not wait for a COMMIT", in(finishTests, "TestEngine"), []edit{
 			{claims + "end.go", `if v.endOf(t.asks.Owner) != "" || !v.claims.Of(t.asks.Owner).Open() {`, "if true {"},

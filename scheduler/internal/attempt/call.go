@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -12,7 +13,76 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
+
+// An ending is the result of the calls of the function under one claim.
+type ending struct {
+	err   error         // of the last call
+	cause error         // why the context of the run, or of the last call, had ended
+	tries int           // number of calls
+	why   ledger.Reason // why there was no further call, although the policy allowed it
+}
+
+// calls calls the function until its policy is satisfied. x.end is valid at any time, since
+// the function may end the goroutine.
+func (x *execution) calls() {
+	ctx := x.keeper.Context()
+	if x.Job.Timeout > 0 {
+		timed, stop := context.WithTimeoutCause(ctx, x.Job.Timeout, jobs.ErrTimeout)
+		defer stop()
+		ctx = timed
+	}
+	for x.end.tries = 1; ; x.end.tries++ {
+		c := x.newCall(x.spent + x.end.tries)
+		c.do(ctx)
+		if x.settle() {
+			return
+		}
+		if x.end.err == nil && x.end.cause != nil {
+			x.end.err = errNil
+		}
+		if !x.Job.Retries(x.spent+x.end.tries, x.end.err) {
+			return
+		}
+		if x.end.why = x.backOff(ctx, c.run, x.end.err); !x.end.why.IsZero() {
+			return
+		}
+		if ctx.Err() != nil {
+			x.end.cause = x.cause(ctx)
+			return
+		}
+	}
+}
+
+// backOff waits for the next call of the function, unless ctx ends before. It returns at
+// once why there will be none for another reason: a waiting run blocks others.
+func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (why ledger.Reason) {
+	if ctx.Err() != nil {
+		return ledger.Reason{}
+	}
+	in := x.Job.RetryPause(failed.Try, x.random)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
+		return ledger.Reason{Code: ledger.CodeNoRetry}
+	}
+	draining := x.stops.Claims
+	if draining.Err() != nil {
+		return ledger.Reason{Code: ledger.CodeNoRetry, Variant: ledger.VariantDrain}
+	}
+	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
+	x.notify(event.Event{Kind: event.Retried, Try: failed.Try, Err: err, In: in})
+	timer := time.NewTimer(in)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-draining.Done():
+	}
+	if ctx.Err() == nil && draining.Err() != nil {
+		return ledger.Reason{Code: ledger.CodeNoRetry, Variant: ledger.VariantDrain}
+	}
+	return ledger.Reason{}
+}
 
 // A call is one call of the function under a claim. The function may ignore that its
 // context has ended.
@@ -125,4 +195,77 @@ func (b *Brief) bound() jobs.Handler {
 		return func(context.Context, jobs.Run) error { return err }
 	}
 	return bound
+}
+
+// ended returns the outcomes of runs that have ended.
+func ended() []ledger.Outcome {
+	return []ledger.Outcome{
+		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted, ledger.Cancelled, ledger.Skipped,
+	}
+}
+
+// previous reads how the job's earlier runs ended.
+func (r *Run) previous(ctx context.Context) (jobs.Previous, error) {
+	var before jobs.Previous
+	last, err := r.lastRun(ctx, ended()...)
+	if err != nil || last == nil {
+		return before, err
+	}
+	before.Outcome = string(last.Outcome)
+	if last.Outcome != ledger.Succeeded {
+		if last, err = r.lastRun(ctx, ledger.Succeeded); err != nil {
+			return jobs.Previous{}, err
+		}
+	}
+	if last != nil {
+		before.Success, before.Ended = last.Tick, last.Finished
+	}
+	return before, nil
+}
+
+// lastRun returns the last run before this one with such an outcome; nil if there is none.
+func (r *Run) lastRun(ctx context.Context, outcomes ...ledger.Outcome) (*ledger.Entry, error) {
+	list, err := r.cfg.Ledger.Runs(ctx, ledger.Query{
+		Job: r.Job.StoredAs(), Limit: 1, Outcomes: outcomes, Before: r.Tick.Entry(r.Job, r.cfg.Replica).OrderKey(),
+	})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// refusals counts the writes of a run that guards refused as stale.
+type refusals struct {
+	mu    sync.Mutex
+	count int
+	last  fence.StaleError // the one with the largest token seen
+}
+
+// refuse handles a refusal, whatever the function does with its error.
+func (c *call) refuse(e *fence.StaleError) {
+	c.refused.add(*e)
+	c.run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
+	c.notify(event.Event{Kind: event.Refused, Err: e})
+}
+
+func (r *refusals) add(e fence.StaleError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count++; e.Seen >= r.last.Seen {
+		r.last = e
+	}
+}
+
+// account returns how many writes were refused, and reason with that added.
+func (r *refusals) account(job string, reason ledger.Reason) (int, ledger.Reason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == 0 {
+		return 0, reason
+	}
+	sink := r.last.Resource
+	if sink == job {
+		sink = "the sink"
+	}
+	return r.count, reason.And(ledger.Reason{Code: ledger.CodeStaleWrites, Details: &ledger.Details{N: r.count, Token: r.last.Token, Of: sink, Seen: r.last.Seen}})
 }

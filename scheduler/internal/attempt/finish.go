@@ -5,13 +5,105 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/finishtx"
+	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
+
+// errNil is the error of a function that returned nil after its context had ended: it was
+// told to stop, and does not say whether it had done its work.
+var errNil = errors.New("the function returned nil after its context had ended")
+
+// outcome returns how a run ended. Its function returned err; its context had ended for
+// cause (nil: it had not). A function whose context has ended has not succeeded.
+func outcome(err, cause error) (ledger.Outcome, ledger.Reason) {
+	skip, skipped := errors.AsType[*jobs.SkipError](err)
+	stopped, isStop := errors.AsType[*StopError](cause)
+	switch {
+	case errors.Is(cause, locking.ErrLeaseLost):
+		return ledger.LeaseLost, whyLost(cause)
+	case err == nil && cause == nil:
+		return ledger.Succeeded, ledger.Reason{}
+	case skipped:
+		return ledger.Skipped, ledger.Reason{Code: ledger.CodeFunction, Details: &ledger.Details{Text: skip.Reason}}
+	case cause == nil:
+		return ledger.Failed, ledger.Reason{}
+	case errors.Is(cause, errTryTimeout):
+		return ledger.TimedOut, ledger.Reason{Code: ledger.CodeTimeout, Variant: ledger.VariantTry}
+	case errors.Is(cause, jobs.ErrTimeout):
+		return ledger.TimedOut, ledger.Reason{Code: ledger.CodeTimeout}
+	case errors.Is(cause, jobs.ErrDraining):
+		return ledger.Cancelled, ledger.Reason{Code: ledger.CodeDrained, Variant: ledger.VariantRun}
+	case isStop:
+		return ledger.Cancelled, stopped.Reason
+	case errors.Is(cause, jobs.ErrCancelled):
+		return ledger.Cancelled, ledger.Reason{Code: ledger.CodeCancelled}
+	default:
+		return ledger.Cancelled, ledger.TextReason(cause.Error())
+	}
+}
+
+// A StopError ends the context of a run that must stop.
+type StopError struct{ Reason ledger.Reason }
+
+func (e *StopError) Error() string { return e.Reason.String() }
+
+// Unwrap makes it a jobs.ErrCancelled.
+func (e *StopError) Unwrap() error { return jobs.ErrCancelled }
+
+// whyLost returns how the lease of a run was lost.
+func whyLost(cause error) ledger.Reason {
+	if errors.Is(cause, locking.ErrMaxHold) {
+		return ledger.Reason{Code: ledger.CodeMaxHold}
+	}
+	if evicted, ok := errors.AsType[*locking.EvictedError](cause); ok {
+		return ledger.Reason{Code: ledger.CodeEvicted, Details: &ledger.Details{Text: evicted.Reason}}
+	}
+	return ledger.Reason{Code: ledger.CodeLost}
+}
+
+// maxErrorText bounds the text of an error in the ledger.
+const maxErrorText = 4 << 10
+
+// errorText is the ledger's text of err, with the stack of a panic.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	if _, skipped := errors.AsType[*jobs.SkipError](err); skipped {
+		return ""
+	}
+	text := err.Error()
+	if crash, ok := errors.AsType[*jobs.PanicError](err); ok {
+		text = fmt.Sprintf("%s\n%s", text, crash.Stack)
+	}
+	if len(text) > maxErrorText {
+		const cut = "\n… (cut)"
+		text = strings.ToValidUTF8(text[:maxErrorText-len(cut)], "") + cut
+	}
+	return text
+}
+
+// errTryTimeout is the cause when the context of one call times out.
+var errTryTimeout error = tryTimeout{}
+
+type tryTimeout struct{}
+
+func (tryTimeout) Error() string { return "timeout of one try of the job reached" }
+
+// Is makes it match the timeout of the whole run, which functions know.
+func (tryTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
 
 // A function whose data are in the database of the store may end its run in its own transaction
 // (sqlfence.Finish). What has committed counts, whatever the function returns, and whether or not
@@ -138,4 +230,117 @@ func (x *execution) finished() (ledger.Entry, bool) {
 		return ledger.Entry{}, false
 	}
 	return *x.finish.prepared, true
+}
+
+// errNoActs: there is no store for the request.
+var errNoActs = errors.New("this replica has no Config.Acts")
+
+// endPause is the time between two tries to store what follows the end of a run.
+const endPause = 250 * time.Millisecond
+
+// chain requests the jobs that follow the run, unless a transaction of the function has. It adds
+// failures to the entry's Reason.
+func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
+	keys := r.Job.Follows(e.Outcome)
+	if len(keys) == 0 {
+		return e
+	}
+	// The other half of the remaining lease is for its release.
+	ctx, cancel := context.WithTimeout(r.stops.Releases, time.Until(r.lease.Deadline())/2)
+	defer cancel()
+	for _, key := range keys {
+		var err error
+		if !requested {
+			err = storeAct(ctx, r.cfg.Acts, r.follower(e, key))
+		}
+		r.notifyOf(e, event.Event{Kind: event.Chained, Triggers: key, Err: err})
+		if err != nil {
+			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeNotTriggered, Details: &ledger.Details{Of: key, Text: err.Error()}})
+		}
+	}
+	return e
+}
+
+// follower is the request for the job with the key, which follows the run.
+func (r *Run) follower(e ledger.Entry, key string) acts.Act {
+	return acts.Act{
+		ID: job.ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
+		By: r.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
+	}
+}
+
+// storeAct stores the act, and tries again while the store does not answer, or refuses.
+func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
+	if store == nil {
+		return errNoActs
+	}
+	for {
+		_, err := store.Do(ctx, act)
+		if _, asked := errors.AsType[*acts.ReusedIDError](err); asked {
+			return nil // by an earlier attempt with another end: nothing else makes this ID
+		}
+		if !roster.Passing(err) || !retry.After(ctx, endPause) {
+			return err
+		}
+	}
+}
+
+// With on_crash: rerun, a run that a drain ends is handed over: its lease ends, its tick is
+// not done, and another replica claims it again, with a larger token and attempt, and the
+// remaining tries. The replicas that watch the tick check for that every second (look.go).
+// If none is alive, the next one to start finds the run interrupted.
+
+// handsOver reports whether another replica is to run the tick again: the drain ended the
+// run, or came between two of its tries. It counts the tries that failed for other reasons.
+func (x *execution) handsOver() (spent int, does bool) {
+	if x.Job.OnCrash != job.CrashRerun || x.end.err == nil {
+		return 0, false
+	}
+	_, skipped := errors.AsType[*jobs.SkipError](x.end.err)
+	switch {
+	case skipped, jobs.IsPermanent(x.end.err), errors.Is(x.end.err, fence.ErrStale):
+		return 0, false
+	case x.end.why.Code == ledger.CodeNoRetry && x.end.why.Variant == ledger.VariantDrain:
+		return x.spent + x.end.tries, true
+	default: // the last try is repeated
+		return x.spent + x.end.tries - 1, errors.Is(x.end.cause, jobs.ErrDraining)
+	}
+}
+
+// takeOver reads how many tries earlier attempts have used, if the job has more than one.
+func (x *execution) takeOver() {
+	if x.Claim.Attempt < 2 || x.Job.Retry.Attempts < 2 {
+		return
+	}
+	// Without an answer the function gets all tries, as after a crash.
+	for _, run := range x.recorded(x.runs, maxHandovers) {
+		if run.HandedOver() {
+			x.spent = max(x.spent, run.Spent)
+		}
+	}
+}
+
+// maxHandovers bounds the attempts of a tick that takeOver reads.
+const maxHandovers = 20
+
+// handoverWatchers is how many replicas check every second whether a run was handed over.
+// The others wait for the end of its lease.
+const handoverWatchers = 2
+
+// watchesHandover reports whether this replica is one of those for the tick that the holder
+// runs: those with the smallest ranks.
+func (t *task) watchesHandover(err error) bool {
+	taken, ok := errors.AsType[*locking.AcquireError](err)
+	if !ok {
+		return false
+	}
+	rank := 0
+	own := job.Weight(t.Job.StoredAs(), t.Tick.At, t.cfg.Replica)
+	for _, r := range t.Live() {
+		if r.ID != t.cfg.Replica && r.ID != taken.Holder && job.Fits(r.Labels, t.Job.Labels) &&
+			job.Ahead(t.Job.StoredAs(), t.Tick.At, r.ID, t.cfg.Replica, own) {
+			rank++
+		}
+	}
+	return rank < handoverWatchers
 }

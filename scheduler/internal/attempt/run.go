@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
@@ -13,6 +15,59 @@ import (
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
+
+// A task is one tick that this replica is to decide. Its parts may be used by several
+// goroutines; nothing else in it changes.
+type task struct {
+	*Deps
+	*Brief
+}
+
+// request is the request for the tick, without a note.
+func (t *task) request() locking.Request {
+	return locking.Request{
+		Name: t.Job.StoredAs(), Tick: t.Tick.At, Stream: t.Tick.Stream, Beside: t.Beside(), TTL: t.cfg.TTL, Mode: t.Job.Mode(),
+		Holder: t.cfg.Replica,
+	}
+}
+
+// entry begins the ledger's entry of the tick.
+func (t *task) entry(by ledger.Trigger, o ledger.Outcome, started time.Time) ledger.Entry {
+	e := t.Tick.Entry(t.Job, t.cfg.Replica)
+	e.Trigger, e.Outcome, e.Started = by, o, started
+	return e
+}
+
+// ledgerLook bounds a query of the ledger.
+const ledgerLook = 2 * time.Second
+
+// recorded returns the last of the tick's runs in the ledger, at most so many.
+func (t *task) recorded(within context.Context, most int) []ledger.Entry {
+	ctx, cancel := context.WithTimeout(within, ledgerLook)
+	defer cancel()
+	id := t.Tick.Entry(t.Job, "").ID()
+	runs, _ := t.cfg.Ledger.Runs(ctx, ledger.Query{
+		Job: t.Job.StoredAs(), Limit: most, Since: t.Tick.At, Before: t.Tick.At.Add(time.Millisecond),
+	})
+	return slices.DeleteFunc(slices.Clone(runs), func(run ledger.Entry) bool { return run.ID() != id })
+}
+
+// begun reports whether the ledger has a run of the tick.
+func (t *task) begun() bool { return len(t.recorded(t.stops.Releases, 1)) > 0 }
+
+// random is a random duration below limit.
+func (t *task) random(limit time.Duration) time.Duration {
+	return t.cfg.Random(t.Job.Name, t.Tick.At, limit)
+}
+
+// together is a duration below limit that is the same for everything that is due on this
+// replica at one instant: so looking again takes one message, too.
+func (t *task) together(limit time.Duration) time.Duration {
+	return limit/2 + time.Duration(uint64(limit/2)*(t.spread()>>32)>>32)
+}
+
+// spread is a number for everything that is due on this replica at one instant.
+func (t *task) spread() uint64 { return job.Weight("", t.Tick.Start, t.cfg.Replica) }
 
 // lateRelease bounds a release after the end of the lease: one round, to record the
 // outcome.
@@ -158,4 +213,76 @@ func (r *Run) release(entry ledger.Entry, by func(context.Context, []byte) error
 	}
 	r.notifyOf(entry, event.Event{Kind: event.Released, Left: left, Took: time.Since(began), Err: err})
 	return err
+}
+
+// keep begins to extend the lease. The keeper's context is the run's.
+func (x *execution) keep() {
+	keeping := x.keeping()
+	keeping.MaxHold = x.cfg.MaxHold
+	x.keeper = locking.Keep(x.runs, x.tenure(), keeping)
+}
+
+// inTime reports whether there is time left for the function if the lease is not extended.
+func (x *execution) inTime() bool {
+	return !locking.Expired(time.Now(), x.tenure().Deadline().Add(-x.cfg.SafetyMargin))
+}
+
+// cause is why ctx, of the run or of a call, has ended; nil if it has not. It also notices
+// an expired lease before ctx does: the process may have been stopped.
+func (x *execution) cause(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if cause := context.Cause(x.keeper.Context()); cause != nil {
+		return cause
+	}
+	if !x.inTime() {
+		return locking.ErrLeaseLost
+	}
+	return nil
+}
+
+// keeping is how leases are kept, without the bound for runs.
+func (r *Run) keeping() locking.KeepConfig {
+	return locking.KeepConfig{
+		Every: r.cfg.ExtendEvery, Margin: r.cfg.SafetyMargin, TTL: r.cfg.TTL,
+		Extended: func(e locking.Extension) {
+			r.pulse.add(e, r.Now())
+			r.notify(event.Event{Kind: event.Extended, Deadline: e.Deadline, Left: e.Left, Took: e.Took, Err: e.Err})
+		},
+	}
+}
+
+// maxBeats bounds how many extensions of a run are stored. It may last for days.
+const maxBeats = 16
+
+// A pulse collects beats. It has one writer at a time and any number of readers, which must
+// not change them.
+type pulse struct{ beats atomic.Pointer[ledger.Beats] }
+
+// add adds an extension that ended now.
+func (p *pulse) add(x locking.Extension, now time.Time) {
+	b := ledger.Beat{At: now.Add(-x.Took), Left: x.Left, Took: x.Took, Failed: x.Err != nil, Answers: x.Poll.Answers}
+	all := ledger.Beats{Least: b}
+	if before := p.beats.Load(); before != nil {
+		all = *before
+	}
+	all.Count++
+	if b.Left < all.Least.Left {
+		all.Least = b
+	}
+	if b.Failed {
+		all.Failed++
+		all.Lapse, all.Why = b, lapseReason(x.Err)
+	}
+	keep := all.Last[max(0, len(all.Last)+1-maxBeats):]
+	all.Last = append(slices.Clip(keep), b)
+	p.beats.Store(&all)
+}
+
+func lapseReason(err error) string {
+	if lost, ok := errors.AsType[*slotError](err); ok {
+		err = lost // the joined text names it after the job's
+	}
+	return err.Error()
 }
