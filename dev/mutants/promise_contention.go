@@ -6,7 +6,7 @@ var competition = promise{
 	plants: []plant{
 		{"contention: neither stagger nor retry", in(engine, "TestEveryTickOnceUnderContention"), []edit{
 			{engine + "internal/attempt/wait.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
-			{engine + "internal/attempt/attempt.go", "if a.waits.Err() != nil {\n\t\treturn false", "if true {\n\t\treturn false"},
+			{engine + "internal/attempt/attempt.go", "if a.brief.waits.Err() != nil {\n\t\treturn w.cutShort", "if true {\n\t\treturn w.cutShort"},
 		}},
 		{"contention: all replicas have rank 0", in(engine+"internal/job/", "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
 			{engine + "internal/job/tick.go", "w > own || w == own && replica > self", "w > own && w == own"},
@@ -27,8 +27,8 @@ var competition = promise{
 			{redlock + "round.go", "r.t.after(i, func() { r.send(i) })", "r.send(i)"},
 		}},
 		{"C5: a hint decides a tick", in(engine, "TestHintsDecideNothing"), []edit{
-			{engine + "internal/attempt/look.go", "v.Kind == job.Lost {", "v.Kind == job.Lost || errors.Is(hint, locking.ErrTaken) && a.until.Sub(a.Now()) < time.Second {"},
-			{engine + "internal/attempt/look.go", "return false, v\n", "return false, job.Verdict{Kind: job.Lost, Err: hint}\n"},
+			{engine + "internal/attempt/look.go", "v.Kind == job.Lost {", "v.Kind == job.Lost || errors.Is(hint, locking.ErrTaken) && a.window.until.Sub(a.deps.engine.Now()) < time.Second {"},
+			{engine + "internal/attempt/look.go", "a.window.stop(v)", "a.window.stop(job.Verdict{Kind: job.Lost, Err: hint})"},
 		}},
 		{"lock: half a group is kept", in(locking, "TestAcquireAllOrNothing").saying("want [\"acquire a\" \"acquire b\" \"void b\" \"void a\"]"), []edit{
 			{locking + "acquire.go", "errors.Join(err, g.giveBack(ctx))", "err"},

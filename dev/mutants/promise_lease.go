@@ -53,7 +53,7 @@ var leases = promise{
 			{locking + "locking.go", " || !now.Round(0).Before(deadline.Round(0))", ""},
 		}},
 		{"lease: a function begins after it", in(engine, "TestLeaseThatEndsBeforeTheFunction"), []edit{
-			{engine + "internal/attempt/run.go", "if x.inTime() {", "if x.lease != nil {"},
+			{engine + "internal/attempt/run.go", "if x.inTime() {", "if x.run.lease != nil {"},
 		}},
 		{"lease: as long as a restarted node abstains", in(config, "TestReadReportsEveryMistakeWithItsPlace"), []edit{
 			{config + "stores.go", "; ttl >= w.grace {", "; false && key != \"\" {"},

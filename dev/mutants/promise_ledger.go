@@ -22,10 +22,10 @@ var outcomes = promise{
 			{redlock + "verdict.go", "case held(votes, quorum) && unclaimed(votes):", "case false:"},
 		}},
 		{"ledger: a run of which nothing is heard goes on", in(engine, "TestWatchedDuringAnOutage"), []edit{
-			{engine + "internal/attempt/look.go", "if a.watched && undecided(err)", "if false && undecided(err)"},
+			{engine + "internal/attempt/look.go", "if a.window.watched && undecided(err)", "if false && undecided(err)"},
 		}},
 		{"ledger: the end of a run is missing", in(engine, "TestHowRunsEnd"), []edit{
-			{engine + "internal/attempt/run.go", "released := x.release(entry, free)", "_, released := free, error(nil)"},
+			{engine + "internal/attempt/run.go", "released := r.release(entry, free)", "_, released := free, error(nil)"},
 		}},
 		{"ledger: a run without its lease succeeded", in(engine+"internal/attempt/", "TestOutcome"), []edit{
 			{engine + "internal/attempt/finish.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"},

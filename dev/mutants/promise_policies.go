@@ -19,16 +19,16 @@ var policies = promise{
 			{engine + "internal/job/tick.go", "return at.Add(Jitter(d.storedAs(), at, limit))", "_ = limit\n\treturn at"},
 		}},
 		{"timeout: none", in(engine, "TestHowRunsEnd"), []edit{
-			{engine + "internal/attempt/call.go", "x.Job.Timeout > 0", "x.Job.Timeout < 0"},
+			{engine + "internal/attempt/call.go", "j.Timeout > 0", "j.Timeout < 0"},
 		}},
 		{"timeout: a job of a Source has no defaults", in(replica, "TestDefaultsHoldForJobsInGo"), []edit{
 			{replica + "serving.go", "whole[i] = settings.Complete(job)", "whole[i] = job\n\t\t\t_ = settings"},
 		}},
 		{"overlap: two runs on one replica", in(engine, "TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"), []edit{
-			{engine + "internal/attempt/admit.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
+			{engine + "internal/attempt/admit.go", "if run == nil {", "if run == nil || run != nil {"},
 		}},
 		{"overlap: a queued tick gives up", in(engine, "TestOverlapQueue", "TestQueuedBehindTheDead"), []edit{
-			{engine + "internal/attempt/wait.go", "w.patient() && end", "false && end"},
+			{engine + "internal/attempt/wait.go", "w.brief.patient() && end", "false && end"},
 		}},
 		{"overlap: a replaced run continues", in(sim, "TestPolicies").with("-seeds=200").saying("next tick replaces it"), []edit{
 			{engine + "dispatcher.go", "if run.Tick.At.Before(t.At) {", "if false {"},
@@ -38,16 +38,16 @@ var policies = promise{
 			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.After(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
-			{engine + "internal/attempt/look.go", "return ok && t.Job.OnCrash == job.CrashRerun &&", "return ok && t.Job.OnCrash == job.CrashSkip &&"},
+			{engine + "internal/attempt/look.go", "return ok && a.brief.Job.OnCrash == job.CrashRerun &&", "return ok && a.brief.Job.OnCrash == job.CrashSkip &&"},
 		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
 			{engine + "internal/attempt/quota.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
 		}},
 		{"limits: a group has no slots", in(engine, "TestGroup", "TestGroupIsFull", "TestSlotOfTheDead"), []edit{
-			{engine + "internal/attempt/slots.go", "if a.Job.Group == \"\" {", "if true {"},
+			{engine + "internal/attempt/slots.go", "if b.Job.Group == \"\" {", "if true {"},
 		}},
 		{"paused: a claim is run all the same", in(engine, "TestPauseStopsWhatWaits"), []edit{
-			{engine + "internal/attempt/run.go", "v = a.PausedMeanwhile()", ""},
+			{engine + "internal/attempt/run.go", "ok && paused.Kind == job.Settled", "false && paused.Kind == job.Settled"},
 		}},
 	},
 }

@@ -9,157 +9,160 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// An admission is what an attempt needs on this replica before it may try to claim: no
-// earlier run of its job in the way, one of the replica's places, and a turn.
-type admission struct {
-	window
-	loop     loop
-	free     bool // nothing blocks the first try
-	hasTurn  bool
-	hasPlace bool
-	earlier  *EarlierTicks
-}
-
 // admit waits until nothing on this replica blocks a try to claim: no earlier run of the
-// job, and no limit. closing is the verdict if the window closed now.
-func (a *admission) admit(closing job.Verdict) job.Verdict {
+// job, and no limit. Then the attempt has a place and a turn.
+func (a *attempt) admit() bool {
 	for {
-		if v := a.waitForOwnRuns(); v.Kind != job.Again {
-			return v
+		if !a.waitForOwnRuns() {
+			return false
 		}
-		forPlace, v := a.takePlace()
-		if v.Kind != job.Again {
-			return v
+		forPlace, ok := a.takePlace()
+		if !ok {
+			return false
 		}
-		forTurn, v := a.takeTurn(closing)
-		if !forPlace && !forTurn || v.Kind != job.Again {
-			return v
+		forTurn, ok := a.takeTurn()
+		if !ok {
+			return false
+		}
+		if !forPlace && !forTurn {
+			return true
 		}
 		// Another stream of the job may have begun a run meanwhile. An attempt that has
 		// waited only for its turn does not ask the loop without need.
-		if !forPlace && !a.caughtUp && !a.Beside() && !a.runBegan.Swap(false) {
-			return v
+		if !forPlace && !a.window.caughtUp && !a.brief.Beside() && !a.brief.runBegan.Swap(false) {
+			return true
 		}
-		if run, ok := a.blockingRun(); run == nil || !ok {
-			return v
+		if a.blockingRun() == nil {
+			return true
 		}
 		a.leave()
 	}
 }
 
-// takePlace takes one of the replica's places. It waits for one as long as for an earlier
-// run of the job, and reports whether it had to.
-func (a *admission) takePlace() (waited bool, v job.Verdict) {
-	if a.places == nil {
-		return false, job.Verdict{Kind: job.Again}
-	}
-	w := a.places.take(a.Brief)
-	if w == nil {
-		a.hasPlace = true
-		return false, job.Verdict{Kind: job.Again}
-	}
-	left := forever
-	if !a.patient() {
-		left = a.remaining()
-	}
-	full := job.Verdict{Kind: job.Settled, Outcome: ledger.Skipped}
-	if a.wait(left, w.given, full) == runOver {
-		a.hasPlace = true
-		a.keepOpen()
-		return true, job.Verdict{Kind: job.Again}
-	}
-	a.places.giveUp(w)
-	if a.waits.Err() != nil {
-		return true, a.cutShort(full)
-	}
-	return true, a.noPlace()
-}
-
-// leave returns what the attempt has, since others may use it while this one waits.
-func (a *admission) leave() {
-	a.leaveTurn()
-	a.leavePlace()
-}
-
-// leavePlace returns the place, if the attempt has one.
-func (a *admission) leavePlace() {
-	if a.hasPlace {
-		a.hasPlace = false
-		a.places.leave()
-	}
-}
-
-// errElsewhere: the tick had no place here, and another replica runs it.
-var errElsewhere = errors.New("another replica claimed it while this one ran scheduler.max_running others")
-
-// noPlace is the verdict on a tick that got no place within its window. Usually another
-// replica had one.
-func (a *admission) noPlace() job.Verdict {
-	if a.begun() {
-		return job.Verdict{Kind: job.Lost, Err: errElsewhere}
-	}
-	return job.Because(ledger.Skipped, ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantMaxRunning, Details: &ledger.Details{Most: a.cfg.MaxRunning}})
-}
-
-// patient reports whether the tick may wait beyond its window, for a run of its job or at a
-// limit.
-func (b *Brief) patient() bool {
-	return b.Tick.Trigger == ledger.BySchedule && b.Job.Traits().Patient
-}
-
 // waitForOwnRuns waits for this replica's own earlier runs to end, as long as the policy
 // allows.
-func (a *admission) waitForOwnRuns() job.Verdict {
+func (a *attempt) waitForOwnRuns() bool {
 	for {
-		run, ok := a.blockingRun()
-		if run == nil || !ok {
-			return job.Verdict{Kind: job.Again}
+		run := a.blockingRun()
+		if run == nil {
+			return true
 		}
-		if v := a.waitFor(run); v.Kind != job.Again {
-			return v
+		switch a.window.wait(a.window.patience(), run.brief.ended, ledger.Skipped) {
+		case given:
+			a.window.keepOpen()
+		case timeUp:
+			return a.window.stop(StillRunning(run))
+		default:
+			return a.window.cutShort(StillRunning(run))
 		}
 	}
 }
 
-func (a *admission) waitFor(run *Run) job.Verdict {
-	left := forever
-	if !a.patient() {
-		left = a.remaining()
-	}
-	switch a.wait(left, run.ended, job.Verdict{Outcome: ledger.Skipped}) {
-	case runOver:
-		a.keepOpen()
-		return job.Verdict{Kind: job.Again}
-	case timeUp:
-		return StillRunning(run)
-	default:
-		return a.cutShort(StillRunning(run))
-	}
-}
-
-// blockingRun asks the loop which run blocks the tick. It returns false if the loop has
+// blockingRun asks the loop which run blocks the tick; nil if none does, or if the loop has
 // ended.
-func (a *admission) blockingRun() (*Run, bool) {
+func (a *attempt) blockingRun() *Run {
 	if a.free {
 		a.free = false
-		return nil, true
+		return nil
 	}
-	reply, ok := a.loop.Consult(Progress{Phase: Asking, CatchesUp: a.caughtUp})
+	reply, _ := a.loop.Consult(Progress{Phase: Asking, CatchesUp: a.window.caughtUp})
 	if reply.Earlier != nil {
 		a.earlier = reply.Earlier
 	}
-	return reply.Behind, ok
+	return reply.Behind
 }
 
 // StillRunning is the verdict on a tick that an earlier run on this replica blocked. The
 // run's lease may have ended before its function.
 func StillRunning(run *Run) job.Verdict {
-	until := run.lease.Deadline()
+	holder, tick, until := run.deps.cfg.Replica, run.brief.Tick.At, run.lease.Deadline()
 	if !locking.Expired(time.Now(), until) {
-		return job.Overlapping(run.cfg.Replica, run.Tick.At, until)
+		return job.Overlapping(holder, tick, until)
 	}
-	return job.Because(ledger.Skipped, ledger.Reason{Code: ledger.CodeOverlap, Variant: ledger.VariantNoLease, Details: &ledger.Details{Holder: run.cfg.Replica, Tick: run.Tick.At}})
+	return job.Because(ledger.Skipped, ledger.Reason{Code: ledger.CodeOverlap, Variant: ledger.VariantNoLease, Details: &ledger.Details{Holder: holder, Tick: tick}})
 }
 
-// Beside reports whether the attempt's run may overlap others of its job.
-func (b *Brief) Beside() bool { return b.Job.Traits().Beside }
+// errElsewhere: the tick had no place here, and another replica runs it.
+var errElsewhere = errors.New("another replica claimed it while this one ran scheduler.max_running others")
+
+// takePlace takes one of the replica's places. It waits for one as long as for an earlier
+// run of the job, and reports whether it had to. A tick that gets none within its window
+// usually had a place on another replica.
+func (a *attempt) takePlace() (waited, ok bool) {
+	places := a.deps.places
+	if places == nil {
+		return false, true
+	}
+	w := places.take(a.brief)
+	if w == nil {
+		a.hasPlace = true
+		return false, true
+	}
+	if a.window.wait(a.window.patience(), w.given, ledger.Skipped) == given {
+		a.hasPlace = true
+		a.window.keepOpen()
+		return true, true
+	}
+	places.giveUp(w)
+	switch {
+	case a.brief.waits.Err() != nil:
+		return true, a.window.cutShort(job.Verdict{Kind: job.Settled, Outcome: ledger.Skipped})
+	case a.begun():
+		return true, a.window.stop(job.Verdict{Kind: job.Lost, Err: errElsewhere})
+	}
+	return true, a.window.stop(job.Because(ledger.Skipped, ledger.Reason{
+		Code: ledger.CodeLimit, Variant: ledger.VariantMaxRunning, Details: &ledger.Details{Most: a.deps.cfg.MaxRunning},
+	}))
+}
+
+// notTried is said of a tick that got no turn, since others wait for the store.
+const notTried = "not tried, since this replica tries few ticks at once meanwhile"
+
+// takeTurn waits for a turn to try, within the tick's window, and reports whether it had
+// to.
+func (a *attempt) takeTurn() (waited, ok bool) {
+	turns, window := a.deps.turns, &a.window
+	w := turns.take(a.brief)
+	if w == nil {
+		a.hasTurn = true
+		return false, true
+	}
+	for {
+		switch window.wait(max(window.remaining(), 0), w.given, window.verdict.Outcome) {
+		case given:
+			a.hasTurn = true
+			return true, true
+		case timeUp:
+			if window.extendToCatchUp() {
+				continue
+			}
+			if window.verdict.Reason.Code == ledger.CodeAsleep && turns.fewer.Load() {
+				window.verdict = job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeNoQuorum, Variant: ledger.VariantStore, Details: &ledger.Details{Text: notTried}})
+			}
+		}
+		turns.giveUp(w)
+		return true, window.cutShort(window.verdict)
+	}
+}
+
+// leave returns what the attempt has, since others may use it while this one waits.
+func (a *attempt) leave() {
+	a.leaveTurn()
+	a.leavePlace()
+}
+
+// leaveTurn returns the turn, if the attempt has one.
+func (a *attempt) leaveTurn() {
+	if a.hasTurn {
+		a.hasTurn = false
+		a.deps.turns.leave()
+	}
+}
+
+// leavePlace returns the place, if the attempt has one.
+func (a *attempt) leavePlace() {
+	if a.hasPlace {
+		a.hasPlace = false
+		a.deps.places.leave()
+	}
+}

@@ -54,10 +54,10 @@ type Engine struct {
 	FindRerun func(ctx context.Context, j *job.Job, before time.Time) (job.Tick, error)
 }
 
-// Deps is what all attempts of a replica share.
+// Deps is what all attempts of a replica share. Its fields never change.
 type Deps struct {
-	Engine
 	cfg    Config
+	engine Engine
 	stops  Contexts
 	turns  *turns
 	places *quota // nil: no limit
@@ -66,7 +66,7 @@ type Deps struct {
 // NewDeps returns what the attempts of a replica share.
 func NewDeps(cfg Config, stops Contexts, calls Engine) *Deps {
 	return &Deps{
-		Engine: calls, cfg: cfg, stops: stops, turns: newTurns(cfg.MaxClaims), places: newPlaces(cfg.MaxRunning),
+		cfg: cfg, engine: calls, stops: stops, turns: newTurns(cfg.MaxClaims), places: newPlaces(cfg.MaxRunning),
 	}
 }
 
@@ -86,23 +86,37 @@ type Start struct {
 	Earlier *EarlierTicks // nil: the job's ticks are not rerun
 }
 
-// An attempt decides one tick on this replica, in its own goroutine. It claims the tick,
-// carries its run out if it wins, and records the tick if no replica can run it.
+// An attempt decides one tick on this replica. It claims the tick, carries its run out if it
+// wins, and records the tick if no replica can run it. Only its own goroutine uses it.
 type attempt struct {
-	admission
-	delay, headStart time.Duration // see Start
-	first            bool
-	blocked          bool // a try or a look has found a competitor
-	looks            looks
-	end              End
+	deps  *Deps  // shared with the replica's other attempts
+	brief *Brief // the tick; shared with the loop, which sends its signals through it
+	loop  loop   // hears how it goes
+
+	window window // when it may claim, and what becomes of the tick if it stops
+
+	// What it needs on this replica.
+	free     bool // nothing is in its way; true only until it would first ask the loop
+	hasPlace bool // from before a look or try until it pauses; from the last try until the run has ended
+	hasTurn  bool // from before a look or try until that has ended; never in a pause
+
+	// What it does about other replicas.
+	delay     time.Duration // before the first look, or try
+	headStart time.Duration // before the first try, if the look before finds nothing; zero after that look
+	first     bool          // the first try comes without a look, and expects no competition
+	blocked   bool          // the last try or look has found a competitor
+	looks     looks
+	earlier   *EarlierTicks // nil: the job's ticks are not rerun
+
+	end End // what it reports when it is over
 }
 
 // New returns the attempt for the tick of b.
 func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
-	w := window{task: task{deps, b}, until: how.Until, caughtUp: how.CaughtUp}
 	return &attempt{
-		admission: admission{window: w, loop: l, free: how.Free, earlier: how.Earlier},
-		delay:     how.Delay, headStart: how.HeadStart, first: how.First,
+		deps: deps, brief: b, loop: l,
+		window: window{deps: deps, brief: b, until: how.Until, caughtUp: how.CaughtUp, verdict: b.Tick.Missed(ledger.CodeAsleep)},
+		free:   how.Free, delay: how.Delay, headStart: how.HeadStart, first: how.First, earlier: how.Earlier,
 	}
 }
 
@@ -110,192 +124,197 @@ func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
 func (a *attempt) Run() {
 	defer func() { a.loop.Report(Progress{Phase: Over, End: a.end}) }()
 	defer a.leavePlace()
-	if !job.Fits(a.cfg.Labels, a.Job.Labels) {
+	if !job.Fits(a.deps.cfg.Labels, a.brief.Job.Labels) {
 		a.leaveToOthers()
 		return
 	}
-	lease, took, v := a.win()
+	lease, took := a.win()
 	if lease == nil {
-		a.conclude(v)
+		a.conclude(a.window.verdict)
 		return
 	}
 	a.carryOut(lease, took)
 }
 
-// conclude records a tick that does not run here.
+// win tries until it holds the tick's lease. It returns none when it knows that it cannot:
+// the window's verdict then says why, or a.end that an earlier tick goes first. Each step
+// that returns false has set the verdict. took is the duration of the winning try.
+func (a *attempt) win() (lease locking.Lease, took time.Duration) {
+	// 1. Begin: catching up waits for the job's earlier runs, and each replica for its time.
+	if a.window.caughtUp && !a.waitForOwnRuns() {
+		return nil, 0
+	}
+	if !a.window.pause(a.delay) {
+		return nil, 0
+	}
+	defer a.leaveTurn()
+	for tries := 0; ; {
+		// 2. Wait until nothing on this replica is in the way, with a place and a turn.
+		if !a.admit() {
+			return nil, 0
+		}
+		// 3. End with the window, unless the tick may be caught up.
+		if a.brief.waits.Err() != nil || a.window.remaining() <= 0 && !a.window.extendToCatchUp() {
+			a.window.cutShort(a.window.verdict)
+			return nil, 0
+		}
+		// 4. Look at one node first, unless no replica tries before this one. After a hint
+		// that another one is about to win, begin again.
+		alone := a.first && tries == 0
+		if !alone {
+			waited, ok := a.peek(tries)
+			if !ok {
+				return nil, 0
+			}
+			if waited || a.brief.waits.Err() != nil { // for example, the job was removed
+				continue
+			}
+		}
+		// 5. Try to claim, unless the ledger names an earlier tick that must be rerun: the
+		// loop begins with that one, and offers this one again.
+		tries++
+		lease, took, err := a.try(alone)
+		if a.earlier.found() {
+			a.end.Before = a.earlier.first
+			if !a.window.caughtUp {
+				a.end.Until = a.window.until
+			}
+			return nil, 0
+		}
+		a.leaveTurn()
+		a.notify(event.Event{Kind: event.Tried, Took: took, Err: err})
+		// 6. Won: the run begins.
+		if err == nil {
+			return lease, took
+		}
+		// 7. Refused: that is final, or may pass. Then wait, and begin again.
+		if !a.denied(tries, took, err) {
+			return nil, 0
+		}
+	}
+}
+
+// try tries once to claim, in one round if it expects no competition (alone), and in two if
+// it has met a competitor. A claim that comes too late is given back.
+func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
+	start, ctx, cfg := time.Now(), a.deps.stops.Claims, &a.deps.cfg
+	if err := a.earlier.find(ctx, a.deps, a.brief); err != nil || a.earlier.found() {
+		a.deps.turns.note(start, err)
+		return nil, time.Since(start), err
+	}
+	req := a.request()
+	req.Direct, req.Waiting = alone, a.blocked
+	req.Note = ledger.EncodeNote(a.deps.entry(a.brief, a.window.trigger(), ledger.Running, a.deps.engine.Now()))
+	lease, err := cfg.Locker.TryAcquire(ctx, req)
+	now := time.Now()
+	took := now.Sub(start)
+	a.deps.turns.note(start, err)
+	if err != nil {
+		return nil, took, err
+	}
+	// A claim that was won while the drain began is run: the other replicas know that the
+	// tick is claimed, and do not return to it.
+	if err := a.deps.stops.Runs.Err(); err != nil {
+		a.deps.void(lease)
+		return nil, took, err
+	}
+	if locking.Expired(now, lease.Deadline().Add(-cfg.SafetyMargin)) {
+		a.deps.void(lease)
+		return nil, took, locking.ErrTooSlow
+	}
+	return lease, took, nil
+}
+
+// request is the request for the tick, without a note.
+func (a *attempt) request() locking.Request {
+	b, cfg := a.brief, &a.deps.cfg
+	return locking.Request{
+		Name: b.Job.StoredAs(), Tick: b.Tick.At, Stream: b.Tick.Stream, Beside: b.Beside(), TTL: cfg.TTL, Mode: b.Job.Mode(),
+		Holder: cfg.Replica,
+	}
+}
+
+// denied handles a try that was not granted, and waits before the next one. It returns
+// false if there will be none.
+func (a *attempt) denied(tries int, took time.Duration, err error) bool {
+	a.leavePlace()
+	a.blocked = !undecided(err)
+	if v, final := judge(err, a.deps.cfg.Replica); final {
+		return a.window.stop(v)
+	}
+	a.hearNothing(err)
+	if a.runsElsewhere(err) && a.watchLease(err) {
+		return true
+	}
+	a.earlier.doubt(err, a.deps.cfg.Replica, a.brief.Tick.At)
+	a.reportBlocked(err)
+	w := &a.window
+	w.verdict = atWindowEnd(err, a.brief.Tick)
+	if w.verdict.Outcome == ledger.Skipped || errors.Is(err, locking.ErrUnclaimed) {
+		w.keepOpen()
+	}
+	if a.brief.waits.Err() != nil {
+		return w.cutShort(w.verdict)
+	}
+	in := w.retryDelay(tries+a.looks.count, took, err, a.random)
+	if in >= w.remaining() && !w.extendToCatchUp() {
+		return w.cutShort(w.verdict)
+	}
+	a.notify(event.Event{Kind: event.Retrying, Err: err, In: in})
+	return w.pause(in)
+}
+
+// conclude records a tick that does not run here, unless another replica does.
 func (a *attempt) conclude(v job.Verdict) {
+	if !a.end.Before.IsZero() {
+		return // the loop offers the tick again
+	}
 	a.end.GaveUp = v.Kind == job.Settled || errors.Is(v.Err, errElsewhere)
-	switch {
-	case v.Kind == job.Postponed:
-		return
-	case v.Kind == job.Lost:
-		if !a.watched { // otherwise the observer was notified before
+	if v.Kind == job.Lost {
+		if !a.window.watched { // otherwise the observer was notified before
 			a.notify(event.Event{Kind: event.Lost, Err: v.Err})
 		}
 		return
-	case a.Tick.Act != nil && a.othersMayRun(v):
-		return
-	case a.watched && a.begun():
+	}
+	tick, code := a.brief.Tick, v.Reason.Code
+	if tick.Act != nil {
+		a.end.Superseded = code == ledger.CodeSuperseded
+		switch code {
+		case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:
+			return // other replicas may still run the request, or have run it
+		}
+	}
+	switch {
+	case a.window.watched && a.begun():
 		return // otherwise nobody began the run that was watched
-	case a.Tick.Trigger == ledger.ByRerun && v.Reason.Code == ledger.CodePaused:
+	case tick.Trigger == ledger.ByRerun && code == ledger.CodePaused:
 		return // the engine offers it again after the pause
 	}
-	a.Decided(a.Job, a.Tick, v)
+	a.deps.engine.Decided(a.brief.Job, tick, v)
 }
 
 // leaveToOthers waits for the end of the window of a tick that this replica must not run.
 // It records the tick if no replica with the labels is alive that was there when the tick
 // came. The record of a run replaces it, so a late roster does no harm.
 func (a *attempt) leaveToOthers() {
-	retry.After(a.waits, a.Tick.Until.Sub(a.Now()))
-	there := slices.DeleteFunc(slices.Clone(a.Live()), func(r roster.Replica) bool { return r.Started.After(a.Tick.Start) })
-	if len(roster.Eligible(there, a.Job.Labels)) == 0 {
-		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(a.Job.Labels)}}))
+	engine, tick, labels := &a.deps.engine, a.brief.Tick, a.brief.Job.Labels
+	retry.After(a.brief.waits, tick.Until.Sub(engine.Now()))
+	there := slices.DeleteFunc(slices.Clone(engine.Live()), func(r roster.Replica) bool { return r.Started.After(tick.Start) })
+	if len(roster.Eligible(there, labels)) == 0 {
+		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(labels)}}))
 	}
 }
 
-// othersMayRun reports whether a requested tick is left to other replicas: they may still
-// run it, or have run it.
-func (a *attempt) othersMayRun(v job.Verdict) bool {
-	a.end.Superseded = v.Reason.Code == ledger.CodeSuperseded
-	switch v.Reason.Code {
-	case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:
-		return true
-	}
-	return false
+// begun reports whether the ledger has a run of the tick.
+func (a *attempt) begun() bool { return len(a.deps.recorded(a.deps.stops.Releases, a.brief, 1)) > 0 }
+
+// random is a random duration below limit.
+func (a *attempt) random(limit time.Duration) time.Duration {
+	return a.deps.cfg.Random(a.brief.Job.Name, a.brief.Tick.At, limit)
 }
 
 // voidTimeout bounds the return of an unused claim.
 const voidTimeout = 2 * time.Second
-
-// win tries until it holds the tick's lease, or knows that it cannot. took is the duration
-// of the winning try.
-func (a *attempt) win() (lease locking.Lease, took time.Duration, v job.Verdict) {
-	closing := a.Tick.Missed(ledger.CodeAsleep)
-	if v := a.begin(closing); v.Kind != job.Again {
-		return nil, 0, v
-	}
-	defer a.leaveTurn()
-	for tries := 0; ; {
-		if v := a.admit(closing); v.Kind != job.Again {
-			return nil, 0, v
-		}
-		if a.waits.Err() != nil || a.remaining() <= 0 && !a.extendToCatchUp(closing) {
-			return nil, 0, a.cutShort(closing)
-		}
-		alone := a.first && tries == 0
-		if !alone {
-			if waited, v := a.peek(tries, &closing); v.Kind != job.Again {
-				return nil, 0, v
-			} else if waited || a.waits.Err() != nil { // for example, the job was removed
-				continue
-			}
-		}
-		tries++
-		lease, took, err := a.try(a.stops.Claims, alone, a.blocked)
-		if a.earlier.found() {
-			a.postpone()
-			return nil, 0, job.Verdict{Kind: job.Postponed}
-		}
-		a.leaveTurn()
-		a.notify(event.Event{Kind: event.Tried, Took: took, Err: err})
-		if err == nil {
-			return lease, took, job.Verdict{}
-		}
-		if closing, v = a.denied(tries, took, err, closing); v.Kind != job.Again {
-			return nil, 0, v
-		}
-	}
-}
-
-// denied handles a try that was not granted, and waits before the next one, if any. It
-// returns the verdict if the window closed now.
-func (a *attempt) denied(tries int, took time.Duration, err error, before job.Verdict) (closing, v job.Verdict) {
-	a.leavePlace()
-	a.blocked = !undecided(err)
-	if v := judge(err, a.cfg.Replica); v.Kind != job.Again {
-		return before, v
-	}
-	a.hearNothing(err)
-	if a.runsElsewhere(err) && a.watchLease(err) {
-		return before, job.Verdict{Kind: job.Again}
-	}
-	a.earlier.doubt(err, &a.task)
-	a.reportBlocked(err)
-	if closing = atWindowEnd(err, a.Tick); closing.Outcome == ledger.Skipped || errors.Is(err, locking.ErrUnclaimed) {
-		a.keepOpen()
-	}
-	if !a.pause(tries, took, err, closing) {
-		return closing, a.cutShort(closing)
-	}
-	return closing, job.Verdict{Kind: job.Again}
-}
-
-// begin waits before the first try. Catching up first waits for earlier runs.
-func (a *attempt) begin(closing job.Verdict) job.Verdict {
-	if a.caughtUp {
-		if v := a.waitForOwnRuns(); v.Kind != job.Again {
-			return v
-		}
-	}
-	if a.wait(a.delay, nil, closing) != timeUp {
-		return a.cutShort(closing)
-	}
-	return job.Verdict{Kind: job.Again}
-}
-
-// pause waits before the next try. It returns false if there will be none.
-func (a *attempt) pause(tries int, took time.Duration, err error, closing job.Verdict) bool {
-	if a.waits.Err() != nil {
-		return false
-	}
-	in := a.retryDelay(tries+a.looks.count, took, err, a.random)
-	if in >= a.remaining() && !a.extendToCatchUp(closing) {
-		return false
-	}
-	a.notify(event.Event{Kind: event.Retrying, Err: err, In: in})
-	return a.wait(in, nil, closing) == timeUp
-}
-
-// noteAnswer adapts the number of concurrent tries to the result of a try or a look that
-// began at that time.
-func (d *Deps) noteAnswer(begun time.Time, err error) {
-	if unanswered(err) {
-		d.turns.silence(begun)
-	} else {
-		d.turns.answer()
-	}
-}
-
-// try tries once to claim, in one round if it expects no competition, and in two if it has
-// met a competitor. A claim that comes too late is given back.
-func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, time.Duration, error) {
-	start, req := time.Now(), a.request()
-	if err := a.earlier.find(ctx, &a.task); err != nil || a.earlier.found() {
-		a.noteAnswer(start, err)
-		return nil, time.Since(start), err
-	}
-	req.Direct, req.Waiting = alone, blocked
-	req.Note = ledger.EncodeNote(a.entry(a.trigger(), ledger.Running, a.Now()))
-	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
-	now := time.Now()
-	took := now.Sub(start)
-	a.noteAnswer(start, err)
-	if err != nil {
-		return nil, took, err
-	}
-	// A claim that was won while the drain began is run: the other replicas know that the
-	// tick is claimed, and do not return to it.
-	if err := a.stops.Runs.Err(); err != nil {
-		a.void(lease)
-		return nil, took, err
-	}
-	if locking.Expired(now, lease.Deadline().Add(-a.cfg.SafetyMargin)) {
-		a.void(lease)
-		return nil, took, locking.ErrTooSlow
-	}
-	return lease, took, nil
-}
 
 // void gives back an unused claim, so another replica may run the tick.
 func (d *Deps) void(lease locking.Lease) {
@@ -304,4 +323,25 @@ func (d *Deps) void(lease locking.Lease) {
 	// A failure changes nothing here: the lease expires, and the locker keeps informing the
 	// nodes.
 	_ = lease.Void(ctx)
+}
+
+// entry begins the ledger's entry of a tick.
+func (d *Deps) entry(b *Brief, by ledger.Trigger, o ledger.Outcome, started time.Time) ledger.Entry {
+	e := b.Tick.Entry(b.Job, d.cfg.Replica)
+	e.Trigger, e.Outcome, e.Started = by, o, started
+	return e
+}
+
+// ledgerLook bounds a query of the ledger.
+const ledgerLook = 2 * time.Second
+
+// recorded returns the last of the tick's runs in the ledger, at most so many.
+func (d *Deps) recorded(within context.Context, b *Brief, most int) []ledger.Entry {
+	ctx, cancel := context.WithTimeout(within, ledgerLook)
+	defer cancel()
+	id := b.Tick.Entry(b.Job, "").ID()
+	runs, _ := d.cfg.Ledger.Runs(ctx, ledger.Query{
+		Job: b.Job.StoredAs(), Limit: most, Since: b.Tick.At, Before: b.Tick.At.Add(time.Millisecond),
+	})
+	return slices.DeleteFunc(slices.Clone(runs), func(run ledger.Entry) bool { return run.ID() != id })
 }

@@ -24,12 +24,11 @@ type ending struct {
 	why   ledger.Reason // why there was no further call, although the policy allowed it
 }
 
-// calls calls the function until its policy is satisfied. x.end is valid at any time, since
-// the function may end the goroutine.
+// calls calls the function until its policy is satisfied.
 func (x *execution) calls() {
-	ctx := x.keeper.Context()
-	if x.Job.Timeout > 0 {
-		timed, stop := context.WithTimeoutCause(ctx, x.Job.Timeout, jobs.ErrTimeout)
+	j, ctx := x.run.brief.Job, x.keeper.Context()
+	if j.Timeout > 0 {
+		timed, stop := context.WithTimeoutCause(ctx, j.Timeout, jobs.ErrTimeout)
 		defer stop()
 		ctx = timed
 	}
@@ -42,10 +41,10 @@ func (x *execution) calls() {
 		if x.end.err == nil && x.end.cause != nil {
 			x.end.err = errNil
 		}
-		if !x.Job.Retries(x.spent+x.end.tries, x.end.err) {
+		if !j.Retries(x.spent+x.end.tries, x.end.err) {
 			return
 		}
-		if x.end.why = x.backOff(ctx, c.run, x.end.err); !x.end.why.IsZero() {
+		if x.end.why = x.backOff(ctx, c.told, x.end.err); !x.end.why.IsZero() {
 			return
 		}
 		if ctx.Err() != nil {
@@ -61,16 +60,16 @@ func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (wh
 	if ctx.Err() != nil {
 		return ledger.Reason{}
 	}
-	in := x.Job.RetryPause(failed.Try, x.random)
+	in := x.run.brief.Job.RetryPause(failed.Try, x.attempt.random)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
 		return ledger.Reason{Code: ledger.CodeNoRetry}
 	}
-	draining := x.stops.Claims
+	draining := x.run.deps.stops.Claims
 	if draining.Err() != nil {
 		return ledger.Reason{Code: ledger.CodeNoRetry, Variant: ledger.VariantDrain}
 	}
 	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
-	x.notify(event.Event{Kind: event.Retried, Try: failed.Try, Err: err, In: in})
+	x.run.notify(event.Event{Kind: event.Retried, Try: failed.Try, Err: err, In: in})
 	timer := time.NewTimer(in)
 	defer timer.Stop()
 	select {
@@ -87,49 +86,73 @@ func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (wh
 // A call is one call of the function under a claim. The function may ignore that its
 // context has ended.
 type call struct {
-	*execution
-	run      jobs.Run
-	ctx      context.Context
-	returned chan struct{} // closed when the function has
+	execution *execution
+	told      jobs.Run        // what the function learns about its run
+	ctx       context.Context // of the function; set before it is called
+	returned  chan struct{}   // closed when the function has
 }
 
-// newCall prepares a call, and what the function learns about its run.
+// newCall prepares a call.
 func (x *execution) newCall(try int) *call {
-	claim, c := x.Claim, &call{execution: x, returned: make(chan struct{})}
-	c.run = jobs.Run{
-		ID: x.Tick.Entry(x.Job, x.cfg.Replica).ID(), Job: x.Job.Name, Key: x.Job.RenamedFrom(), Tick: x.Tick.Nominal,
-		Token: claim.Token, Attempt: claim.Attempt, Try: try,
-		Trigger: string(x.Trigger), Parent: x.Tick.Parent(), Replica: x.cfg.Replica,
+	r := x.run
+	tick, j, replica := &r.brief.Tick, r.brief.Job, r.deps.cfg.Replica
+	told := jobs.Run{
+		ID: tick.Entry(j, replica).ID(), Job: j.Name, Key: j.RenamedFrom(), Tick: tick.Nominal,
+		Token: r.Claim.Token, Attempt: r.Claim.Attempt, Try: try,
+		Trigger: string(r.Trigger), Parent: tick.Parent(), Replica: replica,
 	}
-	c.run.Logger = c.logger()
-	return c
+	told.Logger = slog.New(r.log.handler(r.deps.cfg.Logger.With(
+		slog.String("run", told.ID), slog.String("job", told.Job),
+		slog.String("tick", jobs.FormatTick(told.Tick)), slog.Uint64("token", uint64(told.Token)),
+		slog.Int("attempt", told.Attempt), slog.Int("try", told.Try),
+		slog.String("trigger", told.Trigger), slog.String("replica", told.Replica))))
+	return &call{execution: x, told: told, returned: make(chan struct{})}
 }
 
-// do calls the function. It sets end.err to its error, and end.cause to why the context of
-// this call had ended by then. The function usually runs in the attempt's goroutine: if it
-// ends that, only the attempt's deferred calls still run. A function that may be called
-// again gets a goroutine for each call.
+// do calls the function. It sets the execution's end.err to its error, and end.cause to why
+// the context of this call had ended by then. The function usually runs in the attempt's
+// goroutine: if it ends that, only the attempt's deferred calls still run. A function that
+// may be called again gets a goroutine for each call.
 func (c *call) do(ctx context.Context) {
-	if limit := c.Job.Retry.AttemptTimeout; limit > 0 {
-		timed, stop := context.WithTimeoutCause(ctx, limit, errTryTimeout)
+	x, r := c.execution, c.execution.run
+	retry := r.brief.Job.Retry
+	if retry.AttemptTimeout > 0 {
+		timed, stop := context.WithTimeoutCause(ctx, retry.AttemptTimeout, errTryTimeout)
 		defer stop()
 		ctx = timed
 	}
-	schema, _ := c.database()
-	c.ctx = jobs.WithPrevious(finishtx.With(fence.WithObserver(ctx, c.refuse), c.prepareFinish, schema), c.previous)
+	schema, _ := r.database()
+	c.ctx = jobs.WithPrevious(finishtx.With(fence.WithObserver(ctx, c.refuse), c.prepareFinish, schema), r.previous)
 	var watcher sync.WaitGroup
 	watcher.Go(c.watchOverdue)
 	defer func() {
-		c.end.cause = c.cause(c.ctx) // at once: what the watcher stores may take longer
+		x.end.cause = x.cause(c.ctx) // at once: what the watcher stores may take longer
 		close(c.returned)
 		watcher.Wait()
-		c.notifyLost(c.end.cause)
+		x.notifyLost(x.end.cause)
 	}()
-	if c.Job.Retry.Attempts > 1 {
-		c.end.err = jobs.Call(c.ctx, c.handler(), c.run)
+	if retry.Attempts > 1 {
+		x.end.err = jobs.Call(c.ctx, r.handler(), c.told)
 		return
 	}
-	jobs.Do(c.ctx, c.handler(), c.run, &c.end.err)
+	jobs.Do(c.ctx, r.handler(), c.told, &x.end.err)
+}
+
+// handler is the job's function with its params and those of the request, and with all
+// middleware. If the params do not fit, the run fails.
+func (r *Run) handler() jobs.Handler {
+	h := r.brief.Job.Handler
+	if act := r.brief.Tick.Act; act != nil && len(act.Params) > 0 {
+		bound, err := job.BindParams(r.brief.Job.Requests, act.Params)
+		if h = bound; err != nil {
+			err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
+			h = func(context.Context, jobs.Run) error { return err }
+		}
+	}
+	for _, m := range slices.Backward(r.deps.cfg.Middleware) {
+		h = m(h)
+	}
+	return h
 }
 
 // watchOverdue reports the function if it has not returned SafetyMargin after its context
@@ -138,26 +161,28 @@ func (c *call) watchOverdue() {
 	if c.storeUntilEnd() {
 		return
 	}
-	c.notifyLost(c.cause(c.ctx))
-	since := c.Now()
-	timer := time.NewTimer(c.cfg.SafetyMargin)
+	x, r := c.execution, c.execution.run
+	x.notifyLost(x.cause(c.ctx))
+	since := r.deps.engine.Now()
+	timer := time.NewTimer(r.deps.cfg.SafetyMargin)
 	defer timer.Stop()
 	select {
 	case <-c.returned:
 		return
 	case <-timer.C:
 	}
-	c.notify(event.Event{Kind: event.Overdue, Since: since})
-	c.loop.Report(Progress{Phase: Overdue, Since: since})
+	r.notify(event.Event{Kind: event.Overdue, Since: since})
+	x.attempt.loop.Report(Progress{Phase: Overdue, Since: since})
 	<-c.returned
-	c.loop.Report(Progress{Phase: Overdue}) // it may be called again
+	x.attempt.loop.Report(Progress{Phase: Overdue}) // it may be called again
 }
 
 // storeUntilEnd stores what the function logs until its context ends or the function
 // returns. It reports whether the function has returned.
 func (c *call) storeUntilEnd() (returned bool) {
+	r := c.execution.run
 	var store <-chan time.Time
-	if c.cfg.Archive != nil {
+	if r.deps.cfg.Archive != nil {
 		every := time.NewTicker(logEvery)
 		defer every.Stop()
 		store = every.C
@@ -169,32 +194,9 @@ func (c *call) storeUntilEnd() (returned bool) {
 		case <-c.returned:
 			return true
 		case <-store:
-			stored = c.storeLog(c.ctx, stored)
+			stored = r.storeLog(c.ctx, stored)
 		}
 	}
-}
-
-// handler is the job's function with all middleware.
-func (t *task) handler() jobs.Handler {
-	h := t.bound()
-	for _, m := range slices.Backward(t.cfg.Middleware) {
-		h = m(h)
-	}
-	return h
-}
-
-// bound is the job's function with its params and those of the request. If they do not fit,
-// the run fails.
-func (b *Brief) bound() jobs.Handler {
-	if b.Tick.Act == nil || len(b.Tick.Act.Params) == 0 {
-		return b.Job.Handler
-	}
-	bound, err := job.BindParams(b.Job.Requests, b.Tick.Act.Params)
-	if err != nil {
-		err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
-		return func(context.Context, jobs.Run) error { return err }
-	}
-	return bound
 }
 
 // ended returns the outcomes of runs that have ended.
@@ -225,8 +227,8 @@ func (r *Run) previous(ctx context.Context) (jobs.Previous, error) {
 
 // lastRun returns the last run before this one with such an outcome; nil if there is none.
 func (r *Run) lastRun(ctx context.Context, outcomes ...ledger.Outcome) (*ledger.Entry, error) {
-	list, err := r.cfg.Ledger.Runs(ctx, ledger.Query{
-		Job: r.Job.StoredAs(), Limit: 1, Outcomes: outcomes, Before: r.Tick.Entry(r.Job, r.cfg.Replica).OrderKey(),
+	list, err := r.deps.cfg.Ledger.Runs(ctx, ledger.Query{
+		Job: r.brief.Job.StoredAs(), Limit: 1, Outcomes: outcomes, Before: r.brief.Tick.Entry(r.brief.Job, r.deps.cfg.Replica).OrderKey(),
 	})
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -243,9 +245,9 @@ type refusals struct {
 
 // refuse handles a refusal, whatever the function does with its error.
 func (c *call) refuse(e *fence.StaleError) {
-	c.refused.add(*e)
-	c.run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
-	c.notify(event.Event{Kind: event.Refused, Err: e})
+	c.execution.refused.add(*e)
+	c.told.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
+	c.execution.run.notify(event.Event{Kind: event.Refused, Err: e})
 }
 
 func (r *refusals) add(e fence.StaleError) {

@@ -26,7 +26,7 @@ func TestCodesOfRefusals(t *testing.T) {
 	for reason, want := range tests {
 		err := refusal(reason, down)
 		err.Holder = "r1"
-		v := judge(err, "r1")
+		v, _ := judge(err, "r1")
 		if v.Kind == job.Again {
 			v = atWindowEnd(err, job.Tick{At: noon})
 		}

@@ -128,20 +128,20 @@ var (
 	errNotSettler = errors.New("the store of this replica is not a PostgreSQL database: the run ends when the function returns")
 )
 
-// finish is what the engine knows of transactions that end the run.
-type finish struct {
+// transaction is what the engine knows of transactions of the function that end the run.
+type transaction struct {
 	mu       sync.Mutex
 	prepared *ledger.Entry // by the last one; nil: none since the last settle
 	log      *slog.Logger  // of the call that has prepared it
 
-	// The attempt's goroutine alone uses these.
+	// The attempt's goroutine alone uses these, and at most one of them is set.
 	committed *ledger.Entry // as the store has it
 	unknown   error         // whether one has committed
 }
 
 // database is that of the claim; without a schema for a store that is none.
-func (c *call) database() (schema, owner string) {
-	if lease, is := c.lease.(settler); is {
+func (r *Run) database() (schema, owner string) {
+	if lease, is := r.lease.(settler); is {
 		return lease.Database()
 	}
 	return "", ""
@@ -149,24 +149,25 @@ func (c *call) database() (schema, owner string) {
 
 // prepareFinish is the end of the run if it succeeds now, in a transaction of the function.
 func (c *call) prepareFinish() (finishtx.End, error) {
-	schema, owner := c.database()
+	x, r := c.execution, c.execution.run
+	schema, owner := r.database()
 	if schema == "" {
 		return finishtx.End{}, errNotSettler
 	}
-	c.finish.mu.Lock()
-	defer c.finish.mu.Unlock()
+	x.tx.mu.Lock()
+	defer x.tx.mu.Unlock()
 	select {
 	case <-c.returned:
 		return finishtx.End{}, errCallOver
 	default:
 	}
-	e := c.entry(ledger.Succeeded)
-	e.Tries, e.Finished = c.run.Try-c.spent, c.Now()
-	e.StaleWrites, e.Reason = c.refused.account(c.Job.Name, e.Reason)
-	c.finish.prepared, c.finish.log = &e, c.run.Logger
+	e := r.entry(ledger.Succeeded)
+	e.Tries, e.Finished = c.told.Try-x.spent, r.deps.engine.Now()
+	e.StaleWrites, e.Reason = x.refused.account(r.brief.Job.Name, e.Reason)
+	x.tx.prepared, x.tx.log = &e, c.told.Logger
 	return finishtx.End{
-		Schema: schema, Job: c.Job.StoredAs(), Token: uint64(c.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e),
-		Followers: c.Job.Follows(e.Outcome), Look: c.lease.(settler).Look,
+		Schema: schema, Job: r.brief.Job.StoredAs(), Token: uint64(r.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e),
+		Followers: r.brief.Job.Follows(e.Outcome), Look: r.lease.(settler).Look,
 	}, nil
 }
 
@@ -174,29 +175,29 @@ func (c *call) prepareFinish() (finishtx.End, error) {
 // has returned in time and without an error. It reports whether that was the last call: the run
 // has ended, or this stays unknown.
 func (x *execution) settle() (over bool) {
-	x.finish.mu.Lock()
-	prepared := x.finish.prepared
-	x.finish.mu.Unlock()
-	if prepared == nil || x.finish.committed != nil || x.finish.unknown != nil || x.end.err == nil && x.end.cause == nil {
-		return x.finish.committed != nil || x.finish.unknown != nil
+	x.tx.mu.Lock()
+	prepared := x.tx.prepared
+	x.tx.mu.Unlock()
+	if prepared == nil || x.tx.committed != nil || x.tx.unknown != nil || x.end.err == nil && x.end.cause == nil {
+		return x.tx.committed != nil || x.tx.unknown != nil
 	}
-	ctx, cancel := context.WithTimeout(x.stops.Releases, max(time.Until(x.lease.Deadline()), lateRelease))
+	ctx, cancel := context.WithTimeout(x.run.deps.stops.Releases, max(time.Until(x.run.lease.Deadline()), lateRelease))
 	defer cancel()
-	note, ended, err := x.lease.(settler).Settle(ctx)
+	note, ended, err := x.run.lease.(settler).Settle(ctx)
 	if err != nil {
-		x.finish.unknown = fmt.Errorf("it is not known whether the run was committed: %w", err)
+		x.tx.unknown = fmt.Errorf("it is not known whether the run was committed: %w", err)
 		return true
 	}
 	if !ended {
-		x.finish.mu.Lock()
-		x.finish.prepared = nil
-		x.finish.mu.Unlock()
+		x.tx.mu.Lock()
+		x.tx.prepared = nil
+		x.tx.mu.Unlock()
 		return false
 	}
 	if stored, err := ledger.DecodeNote(note); err == nil && len(note) > 0 {
 		prepared.Tries, prepared.Finished, prepared.StaleWrites, prepared.Reason = stored.Tries, stored.Finished, stored.StaleWrites, stored.Reason
 	}
-	x.finish.committed = prepared
+	x.tx.committed = prepared
 	x.warnCommitted()
 	return true
 }
@@ -204,32 +205,32 @@ func (x *execution) settle() (over bool) {
 // warnCommitted logs that the ledger says nothing of an error.
 func (x *execution) warnCommitted() {
 	if x.end.err != nil && !errors.Is(x.end.cause, locking.ErrLeaseLost) {
-		x.finish.log.Warn("the function returned an error after its transaction had committed", slog.String("error", errorText(x.end.err)))
+		x.tx.log.Warn("the function returned an error after its transaction had committed", slog.String("error", errorText(x.end.err)))
 		return
 	}
-	x.finish.log.Warn("the run had to stop after its transaction had committed", slog.String("cause", errorText(errors.Join(x.end.cause, x.end.err))))
+	x.tx.log.Warn("the run had to stop after its transaction had committed", slog.String("cause", errorText(errors.Join(x.end.cause, x.end.err))))
 }
 
-// finished returns the ledger's entry of a run that was ended, or may have been, by a transaction
-// of the function.
-func (x *execution) finished() (ledger.Entry, bool) {
+// endedByTransaction returns the ledger's entry of a run that was ended, or may have been, by a
+// transaction of the function.
+func (x *execution) endedByTransaction() (ledger.Entry, bool) {
 	switch {
-	case x.finish.committed != nil:
-		return *x.finish.committed, true
-	case x.finish.unknown != nil:
-		e := x.entry(ledger.Interrupted)
+	case x.tx.committed != nil:
+		return *x.tx.committed, true
+	case x.tx.unknown != nil:
+		e := x.run.entry(ledger.Interrupted)
 		e.Tries, e.Error = x.end.tries, errorText(x.end.err)
 		e.Reason = ledger.Reason{Code: ledger.CodeInterrupted}.And(ledger.TextReason("it is not known whether its transaction was committed"))
 		return e, true
 	case x.end.err != nil || x.end.cause != nil:
 		return ledger.Entry{}, false
 	}
-	x.finish.mu.Lock()
-	defer x.finish.mu.Unlock()
-	if x.finish.prepared == nil {
+	x.tx.mu.Lock()
+	defer x.tx.mu.Unlock()
+	if x.tx.prepared == nil {
 		return ledger.Entry{}, false
 	}
-	return *x.finish.prepared, true
+	return *x.tx.prepared, true
 }
 
 // errNoActs: there is no store for the request.
@@ -241,17 +242,17 @@ const endPause = 250 * time.Millisecond
 // chain requests the jobs that follow the run, unless a transaction of the function has. It adds
 // failures to the entry's Reason.
 func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
-	keys := r.Job.Follows(e.Outcome)
+	keys := r.brief.Job.Follows(e.Outcome)
 	if len(keys) == 0 {
 		return e
 	}
 	// The other half of the remaining lease is for its release.
-	ctx, cancel := context.WithTimeout(r.stops.Releases, time.Until(r.lease.Deadline())/2)
+	ctx, cancel := context.WithTimeout(r.deps.stops.Releases, time.Until(r.lease.Deadline())/2)
 	defer cancel()
 	for _, key := range keys {
 		var err error
 		if !requested {
-			err = storeAct(ctx, r.cfg.Acts, r.follower(e, key))
+			err = storeAct(ctx, r.deps.cfg.Acts, r.follower(e, key))
 		}
 		r.notifyOf(e, event.Event{Kind: event.Chained, Triggers: key, Err: err})
 		if err != nil {
@@ -265,7 +266,7 @@ func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
 func (r *Run) follower(e ledger.Entry, key string) acts.Act {
 	return acts.Act{
 		ID: job.ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
-		By: r.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
+		By: r.brief.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
 	}
 }
 
@@ -293,7 +294,7 @@ func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
 // handsOver reports whether another replica is to run the tick again: the drain ended the
 // run, or came between two of its tries. It counts the tries that failed for other reasons.
 func (x *execution) handsOver() (spent int, does bool) {
-	if x.Job.OnCrash != job.CrashRerun || x.end.err == nil {
+	if x.run.brief.Job.OnCrash != job.CrashRerun || x.end.err == nil {
 		return 0, false
 	}
 	_, skipped := errors.AsType[*jobs.SkipError](x.end.err)
@@ -309,11 +310,11 @@ func (x *execution) handsOver() (spent int, does bool) {
 
 // takeOver reads how many tries earlier attempts have used, if the job has more than one.
 func (x *execution) takeOver() {
-	if x.Claim.Attempt < 2 || x.Job.Retry.Attempts < 2 {
+	if x.run.Claim.Attempt < 2 || x.run.brief.Job.Retry.Attempts < 2 {
 		return
 	}
 	// Without an answer the function gets all tries, as after a crash.
-	for _, run := range x.recorded(x.runs, maxHandovers) {
+	for _, run := range x.run.deps.recorded(x.run.brief.runs, x.run.brief, maxHandovers) {
 		if run.HandedOver() {
 			x.spent = max(x.spent, run.Spent)
 		}
@@ -322,25 +323,3 @@ func (x *execution) takeOver() {
 
 // maxHandovers bounds the attempts of a tick that takeOver reads.
 const maxHandovers = 20
-
-// handoverWatchers is how many replicas check every second whether a run was handed over.
-// The others wait for the end of its lease.
-const handoverWatchers = 2
-
-// watchesHandover reports whether this replica is one of those for the tick that the holder
-// runs: those with the smallest ranks.
-func (t *task) watchesHandover(err error) bool {
-	taken, ok := errors.AsType[*locking.AcquireError](err)
-	if !ok {
-		return false
-	}
-	rank := 0
-	own := job.Weight(t.Job.StoredAs(), t.Tick.At, t.cfg.Replica)
-	for _, r := range t.Live() {
-		if r.ID != t.cfg.Replica && r.ID != taken.Holder && job.Fits(r.Labels, t.Job.Labels) &&
-			job.Ahead(t.Job.StoredAs(), t.Tick.At, r.ID, t.cfg.Replica, own) {
-			rank++
-		}
-	}
-	return rank < handoverWatchers
-}

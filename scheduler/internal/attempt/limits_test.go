@@ -47,7 +47,7 @@ func TestTurnsGoByRank(t *testing.T) {
 	for _, a := range order {
 		turns.leave()
 		i := slices.IndexFunc(waiting, (*waiter).granted)
-		if i < 0 || waiting[i].Brief != a {
+		if i < 0 || waiting[i].brief != a {
 			t.Fatalf("it is not the turn of %s", a.Job.Name)
 		}
 		waiting = slices.Delete(waiting, i, i+1)
@@ -237,7 +237,7 @@ func TestPair(t *testing.T) {
 		{fixedLease{deadline: soon}, fixedLease{deadline: later, err: fmt.Errorf("x: %w", locking.ErrLeaseLost)}, true, "the lease of slot group:g:0 could not be kept"},
 	}
 	for i, tt := range tests {
-		x := &execution{Run: &Run{lease: tt.job}, slot: tt.slot}
+		x := &execution{run: &Run{lease: tt.job}, slot: tt.slot}
 		both := x.tenure()
 		err := both.Extend(t.Context())
 		if !both.Deadline().Equal(soon) || errors.Is(err, locking.ErrLeaseLost) != tt.lost {

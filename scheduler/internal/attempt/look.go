@@ -38,43 +38,27 @@ type looks struct {
 	hints int           // those of them since the last try
 }
 
-// look asks one node about the tick: nil if nothing blocks it, or if the Locker cannot
-// look.
-func (a *attempt) look() error {
-	begun := time.Now()
-	if a.looks.view == nil {
-		w, can := a.cfg.Locker.(locking.Watcher)
-		if !can {
-			return nil
-		}
-		a.looks.view = w.Watch(a.request(), a.spread())
-	}
-	err := a.looks.view.Look(a.stops.Claims)
-	a.noteAnswer(begun, err)
-	return err
-}
-
-// peek looks at the tick. After a hint it waits, and reports that it did: then it is time
-// to look again. closing is the verdict if the window closed now.
-func (a *attempt) peek(tries int, closing *job.Verdict) (waited bool, v job.Verdict) {
+// peek looks at the tick, and reports whether it then waited: if so, it is time to look
+// again.
+func (a *attempt) peek(tries int) (waited, ok bool) {
 	hint := a.look()
-	if v := judge(hint, a.cfg.Replica); v.Kind == job.Lost {
-		return false, v
+	if v, _ := judge(hint, a.deps.cfg.Replica); v.Kind == job.Lost {
+		return false, a.window.stop(v)
 	}
-	if early := a.headStart; hint == nil && early > 0 {
-		a.headStart = 0
-		return a.lookLater(early, *closing)
-	}
+	early := a.headStart
 	a.headStart = 0
+	if hint == nil && early > 0 {
+		return true, a.lookLater(early)
+	}
 	a.hearNothing(hint)
 	silent := errors.Is(hint, locking.ErrSilent)
 	if silent && tries == 0 {
-		*closing = atWindowEnd(hint, a.Tick)
+		a.window.verdict = atWindowEnd(hint, a.brief.Tick)
 	}
-	in := a.retryDelay(1+tries+a.looks.count, 0, hint, a.together)
-	if !silent && !errors.Is(hint, locking.ErrTaken) || a.looks.hints == maxHints || in >= a.remaining() {
+	in := a.window.retryDelay(1+tries+a.looks.count, 0, hint, a.together)
+	if !silent && !errors.Is(hint, locking.ErrTaken) || a.looks.hints == maxHints || in >= a.window.remaining() {
 		a.looks.hints = 0
-		return false, job.Verdict{Kind: job.Again}
+		return false, true
 	}
 	a.looks.hints++
 	a.looks.count++
@@ -82,28 +66,47 @@ func (a *attempt) peek(tries int, closing *job.Verdict) (waited bool, v job.Verd
 		a.blocked = true
 		a.reportBlocked(hint)
 	}
-	if a.rerun() && a.runsElsewhere(hint) {
+	if a.window.rerun() && a.runsElsewhere(hint) {
 		a.leave()
-		if !a.watchLease(hint) {
-			return true, a.cutShort(*closing)
-		}
-		return true, job.Verdict{Kind: job.Again}
+		return true, a.watchLease(hint) || a.window.cutShort(a.window.verdict)
 	}
-	return a.lookLater(in, *closing)
+	return true, a.lookLater(in)
+}
+
+// look asks one node about the tick: nil if nothing blocks it, or if the Locker cannot
+// look.
+func (a *attempt) look() error {
+	begun := time.Now()
+	if a.looks.view == nil {
+		w, can := a.deps.cfg.Locker.(locking.Watcher)
+		if !can {
+			return nil
+		}
+		a.looks.view = w.Watch(a.request(), a.spread())
+	}
+	err := a.looks.view.Look(a.deps.stops.Claims)
+	a.deps.turns.note(begun, err)
+	return err
 }
 
 // lookLater waits before it is time to look again.
-func (a *attempt) lookLater(in time.Duration, closing job.Verdict) (waited bool, v job.Verdict) {
+func (a *attempt) lookLater(in time.Duration) bool {
 	a.leave()
-	if a.wait(in, nil, closing) != timeUp {
-		return true, a.cutShort(closing)
-	}
-	return true, job.Verdict{Kind: job.Again}
+	return a.window.pause(in)
 }
+
+// together is a duration below limit that is the same for everything that is due on this
+// replica at one instant: so looking again takes one message, too.
+func (a *attempt) together(limit time.Duration) time.Duration {
+	return limit/2 + time.Duration(uint64(limit/2)*(a.spread()>>32)>>32)
+}
+
+// spread is a number for everything that is due on this replica at one instant.
+func (a *attempt) spread() uint64 { return job.Weight("", a.brief.Tick.Start, a.deps.cfg.Replica) }
 
 // EarlierTicks is what an attempt knows of the ticks before its own.
 type EarlierTicks struct {
-	Unsure      bool      // one may have to be rerun first
+	Unsure      bool      // one may have to be rerun first: ask the ledger before the next try
 	WatchedUpTo time.Time // none up to here
 	doubted     time.Time // the tick that last blocked this one
 	first       job.Tick  // comes first; zero: none
@@ -111,31 +114,23 @@ type EarlierTicks struct {
 
 func (h *EarlierTicks) found() bool { return h != nil && !h.first.IsZero() }
 
-// postpone tells the loop to begin with the tick that comes first.
-func (a *attempt) postpone() {
-	a.end.Before = a.earlier.first
-	if !a.caughtUp {
-		a.end.Until = a.until
-	}
-}
-
 // findTimeout bounds the question to the ledger.
 const findTimeout = 5 * time.Second
 
-// find asks the ledger, if needed, which tick comes before that of t. An error says that it
+// find asks the ledger, if needed, which tick comes before that of b. An error says that it
 // did not answer.
-func (h *EarlierTicks) find(ctx context.Context, t *task) error {
+func (h *EarlierTicks) find(ctx context.Context, d *Deps, b *Brief) error {
 	if h == nil || !h.Unsure {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
-	earlier, err := t.FindRerun(ctx, t.Job, t.Tick.At)
+	earlier, err := d.engine.FindRerun(ctx, b.Job, b.Tick.At)
 	switch {
 	case err != nil && (roster.Passing(err) || ctx.Err() != nil):
 		return fmt.Errorf("ask the ledger whether an earlier run was interrupted: %w", err)
 	case err != nil:
-		t.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: t.Job.Name}, Err: err})
+		d.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: b.Job.Name}, Err: err})
 	case earlier.At.After(h.WatchedUpTo):
 		h.first = earlier
 	}
@@ -143,11 +138,11 @@ func (h *EarlierTicks) find(ctx context.Context, t *task) error {
 	return nil
 }
 
-// doubt makes the attempt ask the ledger before its next try, if err names an earlier tick
-// of another replica that is not known here.
-func (h *EarlierTicks) doubt(err error, t *task) {
+// doubt makes the attempt of own ask the ledger before its next try, if err names an earlier
+// tick of another replica that is not known here.
+func (h *EarlierTicks) doubt(err error, replica string, own time.Time) {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
-	if ok && h != nil && taken.Holder != t.cfg.Replica && taken.HolderTick.Before(t.Tick.At) &&
+	if ok && h != nil && taken.Holder != replica && taken.HolderTick.Before(own) &&
 		taken.HolderTick.After(h.WatchedUpTo) && !taken.HolderTick.Equal(h.doubted) {
 		h.Unsure, h.doubted = true, taken.HolderTick
 	}
@@ -158,40 +153,41 @@ func (h *EarlierTicks) doubt(err error, t *task) {
 // token and attempt. Later ticks wait until it is decided, since no tick before a claimed
 // one can be claimed. They wait as for any earlier run, by their overlap policy.
 
-// longestTakeover bounds the pause between checks of a lease while later ticks wait.
-const longestTakeover = time.Second
-
 // runsElsewhere reports whether err says that another replica has claimed the tick, which
 // this replica reruns if the other one dies.
-func (t *task) runsElsewhere(err error) bool {
+func (a *attempt) runsElsewhere(err error) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
-	return ok && t.Job.OnCrash == job.CrashRerun && errors.Is(err, locking.ErrTaken) &&
-		taken.HolderTick.Equal(t.Tick.At) && taken.Holder != t.cfg.Replica
+	return ok && a.brief.Job.OnCrash == job.CrashRerun && errors.Is(err, locking.ErrTaken) &&
+		taken.HolderTick.Equal(a.brief.Tick.At) && taken.Holder != a.deps.cfg.Replica
 }
 
 // hearNothing tells the loop, if err is no answer, that the watched run may have ended.
 func (a *attempt) hearNothing(err error) {
-	if a.watched && undecided(err) && !errors.Is(err, locking.ErrTooSlow) {
-		a.loop.Report(Progress{Phase: Watching, Unheard: atWindowEnd(err, a.Tick)})
+	if a.window.watched && undecided(err) && !errors.Is(err, locking.ErrTooSlow) {
+		a.loop.Report(Progress{Phase: Watching, Unheard: atWindowEnd(err, a.brief.Tick)})
 	}
 }
+
+// longestTakeover bounds the pause between checks of a lease while later ticks wait.
+const longestTakeover = time.Second
 
 // watchLease waits until the lease of the tick should have ended, or the next tick comes.
 // It returns false if this replica stops watching.
 func (a *attempt) watchLease(err error) bool {
 	taken, _ := errors.AsType[*locking.AcquireError](err)
-	if !a.watched {
-		a.watched = true
+	w, b := &a.window, a.brief
+	if !w.watched {
+		w.watched = true
 		a.notify(event.Event{Kind: event.Lost, Err: err})
 	}
 	a.loop.Report(Progress{Phase: Watching, Blocked: &Blocked{Holder: taken.Holder, Tick: taken.HolderTick, Until: taken.Until}})
-	a.until = a.Now().Add(a.Job.CatchUp.Window)
+	w.until = a.deps.engine.Now().Add(b.Job.CatchUp.Window)
 	in := time.Millisecond + a.random(longestTakeover)
-	later := a.later
+	later := b.later
 	switch {
-	case a.overtaken():
+	case b.overtaken():
 		later = nil
-	case a.watchesHandover(err):
+	case a.watchesHandover(taken.Holder):
 		in = min(in, max(0, time.Until(taken.Until))) + longestTakeover/4
 	default:
 		in += max(0, time.Until(taken.Until))
@@ -201,7 +197,24 @@ func (a *attempt) watchLease(err error) bool {
 	select {
 	case <-timer.C:
 	case <-later:
-	case <-a.waits.Done():
+	case <-b.waits.Done():
 	}
-	return a.waits.Err() == nil
+	return b.waits.Err() == nil
+}
+
+// handoverWatchers is how many replicas check every second whether a run was handed over.
+// The others wait for the end of its lease.
+const handoverWatchers = 2
+
+// watchesHandover reports whether this replica is one of those for the tick that the holder
+// runs: those with the smallest ranks.
+func (a *attempt) watchesHandover(holder string) bool {
+	rank, own, key, at := 0, a.deps.cfg.Replica, a.brief.Job.StoredAs(), a.brief.Tick.At
+	weight := job.Weight(key, at, own)
+	for _, r := range a.deps.engine.Live() {
+		if r.ID != own && r.ID != holder && job.Fits(r.Labels, a.brief.Job.Labels) && job.Ahead(key, at, r.ID, own, weight) {
+			rank++
+		}
+	}
+	return rank < handoverWatchers
 }

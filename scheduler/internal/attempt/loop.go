@@ -63,6 +63,15 @@ func (b *Brief) Close() {
 	b.Cancel(nil)
 }
 
+// patient reports whether the tick may wait beyond its window, for a run of its job or at a
+// limit.
+func (b *Brief) patient() bool {
+	return b.Tick.Trigger == ledger.BySchedule && b.Job.Traits().Patient
+}
+
+// Beside reports whether the attempt's run may overlap others of its job.
+func (b *Brief) Beside() bool { return b.Job.Traits().Beside }
+
 // backfills is 1 for an attempt of a backfill, and 0 for others.
 func (b *Brief) backfills() int {
 	if b.Tick.Stream == acts.StreamBackfill {
@@ -76,13 +85,13 @@ type PausedError struct{ Reason ledger.Reason }
 
 func (e *PausedError) Error() string { return e.Reason.String() }
 
-// PausedMeanwhile is the verdict on a tick whose job was paused between the claim and the
-// call of the function.
+// PausedMeanwhile is the verdict, settled, on a tick whose job was paused between the claim
+// and the call of the function; the zero one if it was not.
 func (b *Brief) PausedMeanwhile() job.Verdict {
 	if paused, ok := errors.AsType[*PausedError](context.Cause(b.waits)); ok {
 		return job.Because(ledger.Skipped, paused.Reason)
 	}
-	return job.Verdict{Kind: job.Again}
+	return job.Verdict{}
 }
 
 // A loop takes an attempt's reports and answers its questions. Both methods return false if
@@ -133,13 +142,6 @@ type InLine struct {
 	Above  int  // the number of larger priorities in the group
 }
 
-// queue adds the attempt to its group's line on this replica, if needed, and returns its
-// place.
-func (a *attempt) queue() InLine {
-	reply, _ := a.loop.Consult(Progress{Phase: Queuing})
-	return reply.Line
-}
-
 // Blocked is the run on another replica that an attempt has found in its way.
 type Blocked struct {
 	Holder string
@@ -149,7 +151,7 @@ type Blocked struct {
 
 // reportBlocked tells the loop what blocks an attempt that catches up.
 func (a *attempt) reportBlocked(err error) {
-	if !a.caughtUp {
+	if !a.window.caughtUp {
 		return
 	}
 	p := Progress{Phase: Blocking}
@@ -171,9 +173,9 @@ type End struct {
 }
 
 // notify sends an event of the tick before it is won.
-func (w *window) notify(e event.Event) {
-	e.Entry = event.Named(w.entry(w.trigger(), "", time.Time{}), w.Job.Name)
-	w.cfg.Observer(e)
+func (a *attempt) notify(e event.Event) {
+	e.Entry = event.Named(a.deps.entry(a.brief, a.window.trigger(), "", time.Time{}), a.brief.Job.Name)
+	a.deps.cfg.Observer(e)
 }
 
 // notify sends an event of the run during the run.
@@ -181,16 +183,16 @@ func (r *Run) notify(e event.Event) { r.notifyOf(r.entry(ledger.Running), e) }
 
 // notifyOf sends an event of the run that entry describes.
 func (r *Run) notifyOf(entry ledger.Entry, e event.Event) {
-	e.Entry, e.Run = event.Named(entry, r.Job.Name), entry.ID()
-	r.cfg.Observer(e)
+	e.Entry, e.Run = event.Named(entry, r.brief.Job.Name), entry.ID()
+	r.deps.cfg.Observer(e)
 }
 
 // notifyStarted sends EventStarted, and EventLate if the run starts too late. Requested
 // ticks of the past are not late.
 func (r *Run) notifyStarted() {
-	by := r.Started.Sub(r.Tick.Start)
+	by := r.Started.Sub(r.brief.Tick.Start)
 	r.notify(event.Event{Kind: event.Started, By: by})
-	if r.Job.LateAfter > 0 && by > r.Job.LateAfter && r.Tick.Trigger != ledger.ByBackfill {
+	if r.brief.Job.LateAfter > 0 && by > r.brief.Job.LateAfter && r.brief.Tick.Trigger != ledger.ByBackfill {
 		r.notify(event.Event{Kind: event.Late, By: by})
 	}
 }
@@ -198,6 +200,6 @@ func (r *Run) notifyStarted() {
 // notifyLost sends EventLeaseLost once, if that is the cause.
 func (x *execution) notifyLost(cause error) {
 	if errors.Is(cause, locking.ErrLeaseLost) {
-		x.lostOnce.Do(func() { x.notify(event.Event{Kind: event.LeaseLost, Err: cause}) })
+		x.lostOnce.Do(func() { x.run.notify(event.Event{Kind: event.LeaseLost, Err: cause}) })
 	}
 }

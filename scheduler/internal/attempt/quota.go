@@ -7,9 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Config.MaxRunning bounds the runs of a replica. An attempt needs a place before each try
@@ -28,7 +25,7 @@ type quota struct {
 
 // A waiter is an attempt that waits for a share of a quota.
 type waiter struct {
-	*Brief
+	brief *Brief
 	given chan struct{} // closed when it has its share
 	index int           // in the heap; negative when it is no longer there
 }
@@ -49,7 +46,7 @@ func (q *quota) take(b *Brief) *waiter {
 		q.taken++
 		return nil
 	}
-	w := &waiter{Brief: b, given: make(chan struct{})}
+	w := &waiter{brief: b, given: make(chan struct{})}
 	heap.Push(&q.waiting, w)
 	return w
 }
@@ -90,7 +87,7 @@ type waiters struct {
 
 func (h *waiters) Len() int { return len(h.list) }
 
-func (h *waiters) Less(i, j int) bool { return h.order(h.list[i].Brief, h.list[j].Brief) < 0 }
+func (h *waiters) Less(i, j int) bool { return h.order(h.list[i].brief, h.list[j].brief) < 0 }
 
 func (h *waiters) Swap(i, j int) {
 	h.list[i], h.list[j] = h.list[j], h.list[i]
@@ -146,6 +143,15 @@ func newTurns(most int) *turns {
 	return &turns{most: most, quota: quota{limit: most, waiting: waiters{order: turnOrder}}}
 }
 
+// note adapts the number of turns to the result of a try or a look that began at that time.
+func (t *turns) note(begun time.Time, err error) {
+	if unanswered(err) {
+		t.silence(begun)
+	} else {
+		t.answer()
+	}
+}
+
 // silence halves the turns after a request that began at that time was not answered, once
 // for all that were under way together.
 func (t *turns) silence(begun time.Time) {
@@ -175,40 +181,3 @@ func (t *turns) answer() {
 
 // turnOrder orders attempts that wait for a turn.
 func turnOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Order(a, b)) }
-
-// notTried is said of a tick that got no turn, since others wait for the store.
-const notTried = "not tried, since this replica tries few ticks at once meanwhile"
-
-// takeTurn waits for a turn to try, within the tick's window, and reports whether it had
-// to. closing is the verdict if the window closed now.
-func (a *admission) takeTurn(closing job.Verdict) (waited bool, v job.Verdict) {
-	w := a.turns.take(a.Brief)
-	if w == nil {
-		a.hasTurn = true
-		return false, job.Verdict{Kind: job.Again}
-	}
-	for {
-		switch a.wait(max(a.remaining(), 0), w.given, closing) {
-		case runOver:
-			a.hasTurn = true
-			return true, job.Verdict{Kind: job.Again}
-		case timeUp:
-			if a.extendToCatchUp(closing) {
-				continue
-			}
-			if closing.Reason.Code == ledger.CodeAsleep && a.turns.fewer.Load() {
-				closing = job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeNoQuorum, Variant: ledger.VariantStore, Details: &ledger.Details{Text: notTried}})
-			}
-		}
-		a.turns.giveUp(w)
-		return true, a.cutShort(closing)
-	}
-}
-
-// leaveTurn returns the turn, if the attempt has one.
-func (a *admission) leaveTurn() {
-	if a.hasTurn {
-		a.hasTurn = false
-		a.turns.leave()
-	}
-}

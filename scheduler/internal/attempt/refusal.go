@@ -11,22 +11,23 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// judge returns what a refusal means to replica while the tick's window is open. It is
-// final only if a quorum agrees on what became of the tick, or if one node knows it for
-// certain: rights, space and settings of a store may be corrected meanwhile. A claim of the
-// replica itself is one that it has given up without reaching the nodes.
-func judge(err error, replica string) job.Verdict {
+// judge reports whether a refusal is final for replica while the tick's window is open, and
+// the verdict then. It is final only if a quorum agrees on what became of the tick, or if one
+// node knows it for certain: rights, space and settings of a store may be corrected
+// meanwhile. A claim of the replica itself is one that it has given up without reaching the
+// nodes.
+func judge(err error, replica string) (v job.Verdict, final bool) {
 	switch {
 	case errors.Is(err, locking.ErrClaimed) && claimant(err) == replica:
-		return job.Verdict{Kind: job.Again}
+		return job.Verdict{}, false
 	case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed):
-		return job.Verdict{Kind: job.Lost, Err: err}
+		return job.Verdict{Kind: job.Lost, Err: err}, true
 	case errors.Is(err, locking.ErrSuperseded):
-		return job.MissedFor(ledger.CodeSuperseded)
+		return job.MissedFor(ledger.CodeSuperseded), true
 	case errors.Is(err, locking.ErrUnvouched):
-		return job.Because(ledger.Missed, withAnswers(ledger.CodeUnvouched, err))
+		return job.Because(ledger.Missed, withAnswers(ledger.CodeUnvouched, err)), true
 	default:
-		return job.Verdict{Kind: job.Again}
+		return job.Verdict{}, false
 	}
 }
 

@@ -72,7 +72,7 @@ func TestVerdicts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v := judge(tt.err, "r1")
+			v, _ := judge(tt.err, "r1")
 			if v.Kind != tt.kind {
 				t.Fatalf("judge: kind %d, want %d", v.Kind, tt.kind)
 			}

@@ -113,18 +113,18 @@ const archiveTimeout = 2 * time.Second
 // archive stores the run's log. It is best effort within archiveTimeout: the run has ended.
 func (r *Run) archive(e ledger.Entry) {
 	text, cut := r.log.end()
-	if r.cfg.Archive == nil || text == "" && !r.Job.History.Bounded() {
+	if r.deps.cfg.Archive == nil || text == "" && !r.brief.Job.History.Bounded() {
 		return
 	}
 	var logs []ledger.Log
 	if text != "" {
 		logs = []ledger.Log{{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut}}
 	}
-	ctx, cancel := context.WithTimeout(r.stops.Releases, archiveTimeout)
+	ctx, cancel := context.WithTimeout(r.deps.stops.Releases, archiveTimeout)
 	defer cancel()
-	err := r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...)
+	err := r.deps.cfg.Archive.Store(ctx, e.Job, r.brief.Job.History, logs...)
 	for roster.Passing(err) && retry.After(ctx, endPause) {
-		err = r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...)
+		err = r.deps.cfg.Archive.Store(ctx, e.Job, r.brief.Job.History, logs...)
 	}
 	if err != nil {
 		r.notifyOf(e, event.Event{Kind: event.NotArchived, Err: err})
@@ -145,7 +145,7 @@ func (r *Run) storeLog(ctx context.Context, stored int) int {
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
 	log := r.LogSoFar()
-	if r.cfg.Archive.Store(ctx, log.Job, r.Job.History, log) != nil {
+	if r.deps.cfg.Archive.Store(ctx, log.Job, r.brief.Job.History, log) != nil {
 		return stored
 	}
 	return written
@@ -155,5 +155,5 @@ func (r *Run) storeLog(ctx context.Context, stored int) int {
 func (r *Run) LogSoFar() ledger.Log {
 	e := r.entry(ledger.Running)
 	text, cut := r.log.end()
-	return ledger.Log{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut, At: r.Now(), Run: e}
+	return ledger.Log{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut, At: r.deps.engine.Now(), Run: e}
 }

@@ -28,57 +28,56 @@ import (
 // there it only has a head start, since smaller priorities begin later and ask less often.
 
 // takeSlot waits for a slot of the job's group, as long as for an earlier run of the job:
-// within the tick's window, or until the next tick if the overlap policy says so.
-func (a *attempt) takeSlot(run *Run) (locking.Lease, job.Verdict) {
-	if a.Job.Group == "" {
-		return nil, job.Verdict{Kind: job.Again}
+// within the tick's window, or until the next tick if the overlap policy says so. It returns
+// false, with the verdict, if there is none; and no slot if the job has no group.
+func (a *attempt) takeSlot(run *Run) (slot locking.Lease, ok bool) {
+	b, w := a.brief, &a.window
+	if b.Job.Group == "" {
+		return nil, true
 	}
-	k := locking.Keep(a.runs, run.lease, run.keeping())
+	k := locking.Keep(b.runs, run.lease, run.keeping())
 	defer k.Stop()
 	ctx, stop := context.WithCancelCause(k.Context())
 	defer stop(nil)
 	// The drain does not end it: the other replicas know that the tick is claimed, and do
 	// not return to it.
-	defer context.AfterFunc(a.waits, func() {
-		if cause := context.Cause(a.waits); !errors.Is(cause, jobs.ErrDraining) {
+	defer context.AfterFunc(b.waits, func() {
+		if cause := context.Cause(b.waits); !errors.Is(cause, jobs.ErrDraining) {
 			stop(cause)
 		}
 	})()
-	var err error = &fullError{group: a.Job.Group, size: a.Job.GroupSize, behind: true}
+	var err error = &fullError{group: b.Job.Group, size: b.Job.GroupSize, behind: true}
 	for tries := 1; ; tries++ {
-		q := a.queue()
-		if tries == 1 && !a.waitForSlot(ctx, headStart(a.cfg.Stagger, q.Above, a.remaining()), err) {
-			return nil, a.slotWaitEnded(ctx, err)
-		}
-		begun := time.Now()
-		if !q.Behind {
-			var slot locking.Lease
-			if slot, err = a.trySlots(ctx, tries > 1); err == nil {
-				return slot, job.Verdict{Kind: job.Again}
+		reply, _ := a.loop.Consult(Progress{Phase: Queuing})
+		line := reply.Line
+		if tries == 1 { // jobs with larger priorities have a head start
+			if !w.waitForSlot(ctx, Stagger(a.deps.cfg.Stagger, 3*line.Above, w.remaining()), err) {
+				return nil, w.stop(b.slotWaitEnded(ctx, err))
 			}
 		}
-		a.keepOpen()
-		in := time.Duration(1+q.Above) * a.retryDelay(tries, time.Since(begun), nil, a.random)
-		if in >= a.remaining() && !a.patient() { // whose window is extended repeatedly
-			return nil, noSlot(err, a.Tick)
+		begun := time.Now()
+		if !line.Behind {
+			if slot, err = a.trySlots(ctx, tries > 1); err == nil {
+				return slot, true
+			}
+		}
+		w.keepOpen()
+		in := time.Duration(1+line.Above) * w.retryDelay(tries, time.Since(begun), nil, a.random)
+		if in >= w.remaining() && !b.patient() { // whose window is extended repeatedly
+			return nil, w.stop(noSlot(err, b.Tick))
 		}
 		a.notify(event.Event{Kind: event.Retrying, Err: err, In: in})
-		if !a.waitForSlot(ctx, in, err) {
-			return nil, a.slotWaitEnded(ctx, err)
+		if !w.waitForSlot(ctx, in, err) {
+			return nil, w.stop(b.slotWaitEnded(ctx, err))
 		}
 	}
-}
-
-// headStart is how long a job waits for jobs with larger priorities.
-func headStart(step time.Duration, above int, room time.Duration) time.Duration {
-	return Stagger(step, 3*above, room)
 }
 
 // waitForSlot waits before the next round, after one that ended with refused. It returns
 // false when ctx has ended, or when it yields to a later tick.
 func (w *window) waitForSlot(ctx context.Context, d time.Duration, refused error) bool {
-	later := w.later
-	if !w.yields(noSlot(refused, w.Tick)) {
+	later := w.brief.later
+	if !w.yields(noSlot(refused, w.brief.Tick).Outcome) {
 		later = nil
 	}
 	timer := time.NewTimer(d)
@@ -113,17 +112,18 @@ func (b *Brief) slotWaitEnded(ctx context.Context, refused error) job.Verdict {
 
 // trySlots asks for each slot of the group once. The first one depends on replica and tick,
 // so concurrent attempts ask for different slots. waits: it has asked before.
-func (t *task) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
-	full := &fullError{group: t.Job.Group, size: t.Job.GroupSize}
-	first := job.Weight(t.Job.StoredAs(), t.Tick.At, t.cfg.Replica) % uint64(full.size)
+func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
+	j, cfg := a.brief.Job, &a.deps.cfg
+	full := &fullError{group: j.Group, size: j.GroupSize}
+	first := job.Weight(j.StoredAs(), a.brief.Tick.At, cfg.Replica) % uint64(full.size)
 	for i := range full.size {
-		lease, err := t.cfg.Locker.TryAcquire(ctx, locking.Request{
-			Name: job.SlotName(full.group, (int(first)+i)%full.size), TTL: t.cfg.TTL,
-			Holder: t.cfg.Replica + " for " + t.Job.Name, Waiting: waits,
+		lease, err := cfg.Locker.TryAcquire(ctx, locking.Request{
+			Name: job.SlotName(full.group, (int(first)+i)%full.size), TTL: cfg.TTL,
+			Holder: cfg.Replica + " for " + j.Name, Waiting: waits,
 		})
 		switch {
-		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-t.cfg.SafetyMargin)):
-			t.void(lease)
+		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-cfg.SafetyMargin)):
+			a.deps.void(lease)
 			return nil, locking.ErrTooSlow
 		case err == nil:
 			return lease, nil
@@ -144,7 +144,7 @@ func (x *execution) freeSlot() {
 	}
 	slot := x.slot
 	x.slot = nil
-	ctx, cancel := context.WithTimeout(x.stops.Releases, lateRelease)
+	ctx, cancel := context.WithTimeout(x.run.deps.stops.Releases, lateRelease)
 	defer cancel()
 	// A failure changes nothing here: the lease expires.
 	_ = slot.Release(ctx, nil)
@@ -195,9 +195,9 @@ func slotHolder(err error) string {
 // run ends before the earlier one.
 func (x *execution) tenure() locking.Tenure {
 	if x.slot == nil {
-		return x.lease
+		return x.run.lease
 	}
-	return pair{job: x.lease, slot: x.slot}
+	return pair{job: x.run.lease, slot: x.slot}
 }
 
 type pair struct{ job, slot locking.Lease }
@@ -248,7 +248,7 @@ func (x *execution) slotLost(cause error) ledger.Reason {
 	if x.slot == nil {
 		return ledger.Reason{}
 	}
-	if _, lost := errors.AsType[*slotError](cause); lost || x.slot.Deadline().Before(x.lease.Deadline()) {
+	if _, lost := errors.AsType[*slotError](cause); lost || x.slot.Deadline().Before(x.run.lease.Deadline()) {
 		return ledger.Reason{Code: ledger.CodeLost, Variant: ledger.VariantSlot, Details: &ledger.Details{Of: x.slot.Claim().Name}}
 	}
 	return ledger.Reason{}

@@ -13,25 +13,34 @@ import (
 // forever is longer than any wait.
 const forever time.Duration = 1 << 62
 
-// ErrTooMany ends the waiting of a tick because more ticks wait than the job catches up.
-var ErrTooMany = errors.New("more ticks wait than are to be caught up")
+// Why the loop ends the waiting of a tick, besides a *PausedError.
+var (
+	ErrTooMany = errors.New("more ticks wait than are to be caught up")
+	ErrRemoved = errors.New("the job was removed")
+)
 
 // A waking is why a pause of an attempt ended.
 type waking uint8
 
 const (
-	timeUp  waking = iota
-	runOver        // the run has ended, or the share was given
-	cutOff         // the attempt must end
+	timeUp waking = iota
+	given         // the run has ended, or the attempt has its share of a quota
+	cutOff        // the attempt must end
 )
 
-// A window is the time in which an attempt may claim its tick, and what it has learned that
-// changes this time.
+// A window is the time in which an attempt may claim its tick, and the verdict on the tick
+// if it does not.
 type window struct {
-	task
+	deps  *Deps
+	brief *Brief
+
 	until    time.Time // its end; overlap and catch-up extend it
-	caughtUp bool      // the tick's own window has closed: this is catching up
-	watched  bool      // another replica ran, or runs, the tick
+	caughtUp bool      // the tick's own window has closed: this is catching up; once true it stays so
+	watched  bool      // another replica ran, or runs, the tick; once true it stays so
+
+	// verdict is the verdict on the tick if the attempt ended now: first that the replica was
+	// asleep, then what the last try met, and once a step has returned false, the last one.
+	verdict job.Verdict
 }
 
 // setBack is how far ahead a tick is at least that comes again after the clock was set back.
@@ -41,22 +50,44 @@ const setBack = 2 * time.Second
 // far that the tick comes again: the attempt would wait until then and block the job's
 // other ticks.
 func (w *window) remaining() time.Duration {
-	wall := w.Now()
-	if w.Tick.Act == nil && w.Tick.At.Sub(wall) >= setBack {
+	wall, tick := w.deps.engine.Now(), &w.brief.Tick
+	if tick.Act == nil && tick.At.Sub(wall) >= setBack {
 		return 0
 	}
 	return w.until.Sub(wall)
 }
 
+// patience is how long the tick may wait for a run of its job, or at a limit.
+func (w *window) patience() time.Duration {
+	if w.brief.patient() {
+		return forever
+	}
+	return w.remaining()
+}
+
 // keepOpen extends the window of a patient tick that a run blocks.
 func (w *window) keepOpen() {
-	if end := w.Now().Add(w.cfg.Window); w.patient() && end.After(w.until) {
+	if end := w.deps.engine.Now().Add(w.deps.cfg.Window); w.brief.patient() && end.After(w.until) {
 		w.until = end
 	}
 }
 
+// extendToCatchUp keeps the window open of a tick that would be missed, if it may be caught
+// up.
+func (w *window) extendToCatchUp() bool {
+	latest := w.brief.Tick.Latest
+	if w.caughtUp || w.verdict.Outcome != ledger.Missed || !latest.After(w.deps.engine.Now()) {
+		return false
+	}
+	if w.brief.Job.CatchUp.Mode == job.CatchUpLast && w.brief.overtaken() {
+		return false
+	}
+	w.caughtUp, w.until = true, latest
+	return true
+}
+
 // rerun reports whether another replica has begun the tick before.
-func (w *window) rerun() bool { return w.watched || w.Tick.Trigger == ledger.ByRerun }
+func (w *window) rerun() bool { return w.watched || w.brief.Tick.Trigger == ledger.ByRerun }
 
 // trigger is why the attempt runs its tick.
 func (w *window) trigger() ledger.Trigger {
@@ -66,102 +97,92 @@ func (w *window) trigger() ledger.Trigger {
 	case w.caughtUp:
 		return ledger.ByCatchUp
 	default:
-		return w.Tick.Trigger
+		return w.brief.Tick.Trigger
 	}
 }
 
-// wait waits for d, or until the run ends (nil: none), or until the attempt must end: the
-// replica drains, or a later tick comes to which this one yields. closing is the verdict if
-// the window closed now.
-func (w *window) wait(d time.Duration, run <-chan struct{}, closing job.Verdict) waking {
-	overtaken := w.overtaken()
+// pause waits for d. It returns false, with the verdict, if the attempt must end.
+func (w *window) pause(d time.Duration) bool {
+	return w.wait(d, nil, w.verdict.Outcome) == timeUp || w.cutShort(w.verdict)
+}
+
+// wait waits for d, or for what it waits for (nil: nothing), or until the attempt must end:
+// the replica drains, or a later tick comes to which this one yields. closing would be the
+// outcome at the end of the window.
+func (w *window) wait(d time.Duration, what <-chan struct{}, closing ledger.Outcome) waking {
+	b := w.brief
+	overtaken := b.overtaken()
 	if overtaken && w.yields(closing) {
 		return cutOff
 	}
-	if d <= 0 && run == nil {
-		return w.ifLeft()
-	}
-	later := w.later
+	later := b.later
 	if overtaken {
 		later = nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			return w.ifLeft()
-		case <-run:
-			return runOver
-		case <-w.waits.Done():
-			return cutOff
-		case <-later:
-			if w.yields(closing) {
+	if d > 0 || what != nil {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		for due := false; !due; {
+			select {
+			case <-timer.C:
+				due = true
+			case <-what:
+				return given
+			case <-b.waits.Done():
 				return cutOff
+			case <-later:
+				if w.yields(closing) {
+					return cutOff
+				}
+				later = nil
 			}
-			later = nil
 		}
 	}
-}
-
-// ifLeft is timeUp unless the attempt must end.
-func (w *window) ifLeft() waking {
-	if w.waits.Err() != nil {
+	if b.waits.Err() != nil {
 		return cutOff
 	}
 	return timeUp
 }
 
-// yields reports whether the tick is given up for a later one; closing would be its
-// verdict.
-func (w *window) yields(closing job.Verdict) bool {
-	if w.caughtUp && w.Job.CatchUp.Mode == job.CatchUpLast {
+// yields reports whether the tick is given up for a later one; closing would be its outcome.
+func (w *window) yields(closing ledger.Outcome) bool {
+	if w.caughtUp && w.brief.Job.CatchUp.Mode == job.CatchUpLast {
 		return !w.rerun()
 	}
-	return closing.Outcome == ledger.Skipped && w.patient()
+	return closing == ledger.Skipped && w.brief.patient()
 }
 
-// cutShort is the verdict on a tick that stops waiting; closing would be the verdict at the
-// end of its window.
-func (w *window) cutShort(closing job.Verdict) job.Verdict {
-	cause, last, missed := context.Cause(w.waits), w.Job.CatchUp.Mode == job.CatchUpLast, closing.Outcome == ledger.Missed
-	paused := w.PausedMeanwhile()
+// stop sets the last verdict. It returns false, as every step does that ends the attempt.
+func (w *window) stop(v job.Verdict) bool {
+	w.verdict = v
+	return false
+}
+
+// cutShort stops an attempt that waits no longer, for the reason that ended the wait; closing
+// would be the verdict at the end of the window.
+func (w *window) cutShort(closing job.Verdict) bool {
+	b := w.brief
+	cause, last, missed := context.Cause(b.waits), b.Job.CatchUp.Mode == job.CatchUpLast, closing.Outcome == ledger.Missed
+	paused := b.PausedMeanwhile()
 	switch {
 	case paused.Kind == job.Settled:
-		return paused
+		return w.stop(paused)
 	case errors.Is(cause, ErrTooMany) && missed:
-		return w.Job.NotCaughtUp(ledger.VariantMax, closing)
+		return w.stop(b.Job.NotCaughtUp(ledger.VariantMax, closing))
 	case errors.Is(cause, ErrRemoved):
-		return job.SkippedFor(ledger.CodeRemoved)
+		return w.stop(job.SkippedFor(ledger.CodeRemoved))
 	case cause != nil && !errors.Is(cause, ErrTooMany):
-		return job.MissedFor(ledger.CodeDrained)
-	case w.overtaken() && last && (w.caughtUp || missed):
-		return w.Job.NotCaughtUp(ledger.VariantLast, closing)
-	case w.overtaken() && w.patient() && w.Job.Traits().Queues && !missed:
-		return job.Queued()
+		return w.stop(job.MissedFor(ledger.CodeDrained))
+	case b.overtaken() && last && (w.caughtUp || missed):
+		return w.stop(b.Job.NotCaughtUp(ledger.VariantLast, closing))
+	case b.overtaken() && b.patient() && b.Job.Traits().Queues && !missed:
+		return w.stop(job.Queued())
 	case w.caughtUp && missed:
-		return w.Job.NotCaughtUp(ledger.VariantWindow, closing)
+		return w.stop(b.Job.NotCaughtUp(ledger.VariantWindow, closing))
 	default:
-		return closing
+		return w.stop(closing)
 	}
 }
-
-// extendToCatchUp keeps the window of a tick open that would be missed for closing, if it
-// may be caught up.
-func (w *window) extendToCatchUp(closing job.Verdict) bool {
-	latest := w.Tick.Latest
-	if w.caughtUp || closing.Outcome != ledger.Missed || !latest.After(w.Now()) {
-		return false
-	}
-	if w.Job.CatchUp.Mode == job.CatchUpLast && w.overtaken() {
-		return false
-	}
-	w.caughtUp, w.until = true, latest
-	return true
-}
-
-// ErrRemoved ends the attempt for a tick whose job was removed.
-var ErrRemoved = errors.New("the job was removed")
 
 // Identical replicas that ask at the same instant split the votes, and no one wins. So they
 // start one after the other, in an order that changes with every tick, and wait for a
@@ -210,14 +231,14 @@ func retryDelay(tries int, took, longest time.Duration, random func(time.Duratio
 // every attempt uses the last quarter of the window. below yields a duration below a limit.
 func (w *window) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
-	if !w.patient() && !w.caughtUp {
+	if !w.brief.patient() && !w.caughtUp {
 		took = min(took, w.remaining()/4/slowFactor)
 	}
 	switch {
-	case w.patient() || w.caughtUp || w.remaining() > w.cfg.Window:
+	case w.brief.patient() || w.caughtUp || w.remaining() > w.deps.cfg.Window:
 		longest = longestWait
 	case errors.Is(why, locking.ErrTaken), undecided(why):
-		crowded := min(time.Duration(max(w.crowd, 1))*longestRetry, longestWait, w.remaining()/4)
+		crowded := min(time.Duration(max(w.brief.crowd, 1))*longestRetry, longestWait, w.remaining()/4)
 		longest = max(longest, crowded)
 	}
 	return retryDelay(tries, took, longest, below)
