@@ -38,7 +38,7 @@ var policies = promise{
 			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.After(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
-			{engine + "internal/attempt/look.go", "return ok && a.brief.Job.OnCrash == job.CrashRerun &&", "return ok && a.brief.Job.OnCrash == job.CrashSkip &&"},
+			{engine + "internal/attempt/look.go", "return ok && b.Job.OnCrash == job.CrashRerun &&", "return ok && b.Job.OnCrash == job.CrashSkip &&"},
 		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
 			{engine + "internal/attempt/quota.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},

@@ -107,7 +107,7 @@ func (a *attempt) takePlace() (waited, ok bool) {
 	switch {
 	case a.brief.waits.Err() != nil:
 		return true, a.window.cutShort(job.Verdict{Kind: job.Settled, Outcome: ledger.Skipped})
-	case a.begun():
+	case a.deps.begun(a.brief):
 		return true, a.window.stop(job.Verdict{Kind: job.Lost, Err: errElsewhere})
 	}
 	return true, a.window.stop(job.Because(ledger.Skipped, ledger.Reason{

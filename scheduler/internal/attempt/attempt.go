@@ -137,14 +137,11 @@ func (a *attempt) Run() {
 }
 
 // win tries until it holds the tick's lease. It returns none when it knows that it cannot:
-// the window's verdict then says why, or a.end that an earlier tick goes first. Each step
-// that returns false has set the verdict. took is the duration of the winning try.
+// the window's verdict then says why, since each step that returns false has set it, or an
+// earlier tick goes first. took is the duration of the winning try.
 func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 	// 1. Begin: catching up waits for the job's earlier runs, and each replica for its time.
-	if a.window.caughtUp && !a.waitForOwnRuns() {
-		return nil, 0
-	}
-	if !a.window.pause(a.delay) {
+	if a.window.caughtUp && !a.waitForOwnRuns() || !a.window.pause(a.delay) {
 		return nil, 0
 	}
 	defer a.leaveTurn()
@@ -170,15 +167,10 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 				continue
 			}
 		}
-		// 5. Try to claim, unless the ledger names an earlier tick that must be rerun: the
-		// loop begins with that one, and offers this one again.
+		// 5. Try to claim, unless the ledger names an earlier tick that must be rerun first.
 		tries++
 		lease, took, err := a.try(alone)
 		if a.earlier.found() {
-			a.end.Before = a.earlier.first
-			if !a.window.caughtUp {
-				a.end.Until = a.window.until
-			}
 			return nil, 0
 		}
 		a.leaveTurn()
@@ -202,7 +194,7 @@ func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 		a.deps.turns.note(start, err)
 		return nil, time.Since(start), err
 	}
-	req := a.request()
+	req := a.deps.request(a.brief)
 	req.Direct, req.Waiting = alone, a.blocked
 	req.Note = ledger.EncodeNote(a.deps.entry(a.brief, a.window.trigger(), ledger.Running, a.deps.engine.Now()))
 	lease, err := cfg.Locker.TryAcquire(ctx, req)
@@ -225,15 +217,6 @@ func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	return lease, took, nil
 }
 
-// request is the request for the tick, without a note.
-func (a *attempt) request() locking.Request {
-	b, cfg := a.brief, &a.deps.cfg
-	return locking.Request{
-		Name: b.Job.StoredAs(), Tick: b.Tick.At, Stream: b.Tick.Stream, Beside: b.Beside(), TTL: cfg.TTL, Mode: b.Job.Mode(),
-		Holder: cfg.Replica,
-	}
-}
-
 // denied handles a try that was not granted, and waits before the next one. It returns
 // false if there will be none.
 func (a *attempt) denied(tries int, took time.Duration, err error) bool {
@@ -243,7 +226,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error) bool {
 		return a.window.stop(v)
 	}
 	a.hearNothing(err)
-	if a.runsElsewhere(err) && a.watchLease(err) {
+	if a.brief.runsOnOther(err, a.deps.cfg.Replica) && a.watchLease(err) {
 		return true
 	}
 	a.earlier.doubt(err, a.deps.cfg.Replica, a.brief.Tick.At)
@@ -266,8 +249,12 @@ func (a *attempt) denied(tries int, took time.Duration, err error) bool {
 
 // conclude records a tick that does not run here, unless another replica does.
 func (a *attempt) conclude(v job.Verdict) {
-	if !a.end.Before.IsZero() {
-		return // the loop offers the tick again
+	if a.earlier.found() { // the loop begins with that tick, and offers this one again
+		a.end.Before = a.earlier.first
+		if !a.window.caughtUp {
+			a.end.Until = a.window.until
+		}
+		return
 	}
 	a.end.GaveUp = v.Kind == job.Settled || errors.Is(v.Err, errElsewhere)
 	if v.Kind == job.Lost {
@@ -285,7 +272,7 @@ func (a *attempt) conclude(v job.Verdict) {
 		}
 	}
 	switch {
-	case a.window.watched && a.begun():
+	case a.window.watched && a.deps.begun(a.brief):
 		return // otherwise nobody began the run that was watched
 	case tick.Trigger == ledger.ByRerun && code == ledger.CodePaused:
 		return // the engine offers it again after the pause
@@ -305,9 +292,6 @@ func (a *attempt) leaveToOthers() {
 	}
 }
 
-// begun reports whether the ledger has a run of the tick.
-func (a *attempt) begun() bool { return len(a.deps.recorded(a.deps.stops.Releases, a.brief, 1)) > 0 }
-
 // random is a random duration below limit.
 func (a *attempt) random(limit time.Duration) time.Duration {
 	return a.deps.cfg.Random(a.brief.Job.Name, a.brief.Tick.At, limit)
@@ -323,6 +307,14 @@ func (d *Deps) void(lease locking.Lease) {
 	// A failure changes nothing here: the lease expires, and the locker keeps informing the
 	// nodes.
 	_ = lease.Void(ctx)
+}
+
+// request is the request for the tick, without a note.
+func (d *Deps) request(b *Brief) locking.Request {
+	return locking.Request{
+		Name: b.Job.StoredAs(), Tick: b.Tick.At, Stream: b.Tick.Stream, Beside: b.Beside(), TTL: d.cfg.TTL, Mode: b.Job.Mode(),
+		Holder: d.cfg.Replica,
+	}
 }
 
 // entry begins the ledger's entry of a tick.
@@ -345,3 +337,6 @@ func (d *Deps) recorded(within context.Context, b *Brief, most int) []ledger.Ent
 	})
 	return slices.DeleteFunc(slices.Clone(runs), func(run ledger.Entry) bool { return run.ID() != id })
 }
+
+// begun reports whether the ledger has a run of the tick.
+func (d *Deps) begun(b *Brief) bool { return len(d.recorded(d.stops.Releases, b, 1)) > 0 }

@@ -48,7 +48,8 @@ func (a *attempt) peek(tries int) (waited, ok bool) {
 	early := a.headStart
 	a.headStart = 0
 	if hint == nil && early > 0 {
-		return true, a.lookLater(early)
+		a.leave()
+		return true, a.window.pause(early)
 	}
 	a.hearNothing(hint)
 	silent := errors.Is(hint, locking.ErrSilent)
@@ -66,11 +67,11 @@ func (a *attempt) peek(tries int) (waited, ok bool) {
 		a.blocked = true
 		a.reportBlocked(hint)
 	}
-	if a.window.rerun() && a.runsElsewhere(hint) {
-		a.leave()
+	a.leave()
+	if a.window.rerun() && a.brief.runsOnOther(hint, a.deps.cfg.Replica) {
 		return true, a.watchLease(hint) || a.window.cutShort(a.window.verdict)
 	}
-	return true, a.lookLater(in)
+	return true, a.window.pause(in)
 }
 
 // look asks one node about the tick: nil if nothing blocks it, or if the Locker cannot
@@ -82,17 +83,11 @@ func (a *attempt) look() error {
 		if !can {
 			return nil
 		}
-		a.looks.view = w.Watch(a.request(), a.spread())
+		a.looks.view = w.Watch(a.deps.request(a.brief), a.spread())
 	}
 	err := a.looks.view.Look(a.deps.stops.Claims)
 	a.deps.turns.note(begun, err)
 	return err
-}
-
-// lookLater waits before it is time to look again.
-func (a *attempt) lookLater(in time.Duration) bool {
-	a.leave()
-	return a.window.pause(in)
 }
 
 // together is a duration below limit that is the same for everything that is due on this
@@ -153,12 +148,12 @@ func (h *EarlierTicks) doubt(err error, replica string, own time.Time) {
 // token and attempt. Later ticks wait until it is decided, since no tick before a claimed
 // one can be claimed. They wait as for any earlier run, by their overlap policy.
 
-// runsElsewhere reports whether err says that another replica has claimed the tick, which
-// this replica reruns if the other one dies.
-func (a *attempt) runsElsewhere(err error) bool {
+// runsOnOther reports whether err says that a replica other than own has claimed the tick,
+// which own reruns if that one dies.
+func (b *Brief) runsOnOther(err error, own string) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
-	return ok && a.brief.Job.OnCrash == job.CrashRerun && errors.Is(err, locking.ErrTaken) &&
-		taken.HolderTick.Equal(a.brief.Tick.At) && taken.Holder != a.deps.cfg.Replica
+	return ok && b.Job.OnCrash == job.CrashRerun && errors.Is(err, locking.ErrTaken) &&
+		taken.HolderTick.Equal(b.Tick.At) && taken.Holder != own
 }
 
 // hearNothing tells the loop, if err is no answer, that the watched run may have ended.
@@ -187,7 +182,7 @@ func (a *attempt) watchLease(err error) bool {
 	switch {
 	case b.overtaken():
 		later = nil
-	case a.watchesHandover(taken.Holder):
+	case a.deps.watchesHandover(b, taken.Holder):
 		in = min(in, max(0, time.Until(taken.Until))) + longestTakeover/4
 	default:
 		in += max(0, time.Until(taken.Until))
@@ -208,11 +203,11 @@ const handoverWatchers = 2
 
 // watchesHandover reports whether this replica is one of those for the tick that the holder
 // runs: those with the smallest ranks.
-func (a *attempt) watchesHandover(holder string) bool {
-	rank, own, key, at := 0, a.deps.cfg.Replica, a.brief.Job.StoredAs(), a.brief.Tick.At
+func (d *Deps) watchesHandover(b *Brief, holder string) bool {
+	rank, own, key, at := 0, d.cfg.Replica, b.Job.StoredAs(), b.Tick.At
 	weight := job.Weight(key, at, own)
-	for _, r := range a.deps.engine.Live() {
-		if r.ID != own && r.ID != holder && job.Fits(r.Labels, a.brief.Job.Labels) && job.Ahead(key, at, r.ID, own, weight) {
+	for _, r := range d.engine.Live() {
+		if r.ID != own && r.ID != holder && job.Fits(r.Labels, b.Job.Labels) && job.Ahead(key, at, r.ID, own, weight) {
 			rank++
 		}
 	}

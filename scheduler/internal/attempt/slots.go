@@ -57,7 +57,7 @@ func (a *attempt) takeSlot(run *Run) (slot locking.Lease, ok bool) {
 		}
 		begun := time.Now()
 		if !line.Behind {
-			if slot, err = a.trySlots(ctx, tries > 1); err == nil {
+			if slot, err = a.deps.trySlots(ctx, b, tries > 1); err == nil {
 				return slot, true
 			}
 		}
@@ -112,10 +112,10 @@ func (b *Brief) slotWaitEnded(ctx context.Context, refused error) job.Verdict {
 
 // trySlots asks for each slot of the group once. The first one depends on replica and tick,
 // so concurrent attempts ask for different slots. waits: it has asked before.
-func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
-	j, cfg := a.brief.Job, &a.deps.cfg
+func (d *Deps) trySlots(ctx context.Context, b *Brief, waits bool) (locking.Lease, error) {
+	j, cfg := b.Job, &d.cfg
 	full := &fullError{group: j.Group, size: j.GroupSize}
-	first := job.Weight(j.StoredAs(), a.brief.Tick.At, cfg.Replica) % uint64(full.size)
+	first := job.Weight(j.StoredAs(), b.Tick.At, cfg.Replica) % uint64(full.size)
 	for i := range full.size {
 		lease, err := cfg.Locker.TryAcquire(ctx, locking.Request{
 			Name: job.SlotName(full.group, (int(first)+i)%full.size), TTL: cfg.TTL,
@@ -123,7 +123,7 @@ func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, erro
 		})
 		switch {
 		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-cfg.SafetyMargin)):
-			a.deps.void(lease)
+			d.void(lease)
 			return nil, locking.ErrTooSlow
 		case err == nil:
 			return lease, nil
