@@ -25,7 +25,7 @@ var outcomes = promise{
 			{engine + "internal/attempt/look.go", "if a.window.watched && undecided(err)", "if false && undecided(err)"},
 		}},
 		{"ledger: the end of a run is missing", in(engine, "TestHowRunsEnd"), []edit{
-			{engine + "internal/attempt/run.go", "released := r.release(entry, free)", "_, released := free, error(nil)"},
+			{engine + "internal/attempt/finish.go", "released := r.release(entry, free)", "_, released := free, error(nil)"},
 		}},
 		{"ledger: a run without its lease succeeded", in(engine+"internal/attempt/", "TestOutcome"), []edit{
 			{engine + "internal/attempt/finish.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"},

@@ -292,6 +292,12 @@ func (a *attempt) leaveToOthers() {
 	}
 }
 
+// notify sends an event of the tick before it is won.
+func (a *attempt) notify(e event.Event) {
+	e.Entry = event.Named(a.deps.entry(a.brief, a.window.trigger(), "", time.Time{}), a.brief.Job.Name)
+	a.deps.cfg.Observer(e)
+}
+
 // random is a random duration below limit.
 func (a *attempt) random(limit time.Duration) time.Duration {
 	return a.deps.cfg.Random(a.brief.Job.Name, a.brief.Tick.At, limit)

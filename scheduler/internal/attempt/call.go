@@ -138,6 +138,16 @@ func (c *call) do(ctx context.Context) {
 	jobs.Do(c.ctx, r.handler(), c.told, &x.end.err)
 }
 
+// errTryTimeout is the cause when the context of one call times out.
+var errTryTimeout error = tryTimeout{}
+
+type tryTimeout struct{}
+
+func (tryTimeout) Error() string { return "timeout of one try of the job reached" }
+
+// Is makes it match the timeout of the whole run, which functions know.
+func (tryTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
+
 // handler is the job's function with its params and those of the request, and with all
 // middleware. If the params do not fit, the run fails.
 func (r *Run) handler() jobs.Handler {

@@ -21,6 +21,76 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
+// finish records and reports how the run ended, and releases the lease.
+func (x *execution) finish() {
+	a, r := x.attempt, x.run
+	if x.end.tries == 0 { // no time was left to call the function
+		a.deps.void(r.lease)
+		r.notify(event.Event{Kind: event.Unused})
+		a.conclude(job.MissedFor(ledger.CodeTooLate))
+		return
+	}
+	x.settle()
+	x.keeper.Stop()
+	entry, free := x.result(), r.lease.Release
+	if x.tx.unknown != nil {
+		r.notifyOf(entry, event.Event{Kind: event.Finished, Err: x.tx.unknown})
+		r.archive(entry)
+		a.end.Unknown = true
+		return // whatever was requested or stored now might be wrong
+	}
+	if entry.HandedOver() { // first free what the next attempt needs
+		free = r.lease.HandOver
+		x.freeSlot()
+		a.leavePlace()
+	} else {
+		entry = r.chain(entry, x.tx.committed != nil)
+	}
+	released := r.release(entry, free)
+	r.notifyOf(entry, event.Event{Kind: event.Finished, Err: released})
+	r.archive(entry)
+}
+
+// result is the ledger's entry of the run.
+func (x *execution) result() ledger.Entry {
+	if entry, is := x.endedByTransaction(); is {
+		return entry
+	}
+	end, entry := &x.end, x.run.entry("")
+	entry.Tries, entry.Finished = end.tries, x.run.deps.engine.Now()
+	entry.Outcome, entry.Reason = outcome(end.err, end.cause)
+	if lost := x.slotLost(end.cause); !lost.IsZero() && entry.Outcome == ledger.LeaseLost {
+		entry.Reason = lost
+	}
+	entry.Reason = entry.Reason.And(end.why)
+	if spent, does := x.handsOver(); does {
+		entry.Outcome, entry.Reason, entry.Spent = ledger.Interrupted, ledger.Reason{Code: ledger.CodeDrained, Variant: ledger.VariantHandedOver}, spent
+	}
+	entry.StaleWrites, entry.Reason = x.refused.account(x.run.brief.Job.Name, entry.Reason)
+	entry.Error = errorText(end.err)
+	return entry
+}
+
+// lateRelease bounds a release after the end of the lease: one round, to record the
+// outcome.
+const lateRelease = 2 * time.Second
+
+// release stores how the run ended and frees the lock, for as long as the lease lasts:
+// afterwards the ledger calls the run interrupted anyway. An expired lease is no failure:
+// the record is stored, and has the outcome of the run.
+func (r *Run) release(entry ledger.Entry, by func(context.Context, []byte) error) error {
+	began := time.Now()
+	left := r.lease.Deadline().Sub(began)
+	ctx, cancel := context.WithTimeout(r.deps.stops.Releases, max(left, lateRelease))
+	defer cancel()
+	err := by(ctx, ledger.EncodeNote(entry))
+	if errors.Is(err, locking.ErrExpired) {
+		err = nil
+	}
+	r.notifyOf(entry, event.Event{Kind: event.Released, Left: left, Took: time.Since(began), Err: err})
+	return err
+}
+
 // errNil is the error of a function that returned nil after its context had ended: it was
 // told to stop, and does not say whether it had done its work.
 var errNil = errors.New("the function returned nil after its context had ended")
@@ -94,16 +164,6 @@ func errorText(err error) string {
 	}
 	return text
 }
-
-// errTryTimeout is the cause when the context of one call times out.
-var errTryTimeout error = tryTimeout{}
-
-type tryTimeout struct{}
-
-func (tryTimeout) Error() string { return "timeout of one try of the job reached" }
-
-// Is makes it match the timeout of the whole run, which functions know.
-func (tryTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
 
 // A function whose data are in the database of the store may end its run in its own transaction
 // (sqlfence.Finish). What has committed counts, whatever the function returns, and whether or not

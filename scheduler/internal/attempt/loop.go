@@ -8,7 +8,6 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
-	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -170,36 +169,4 @@ type End struct {
 	Superseded bool
 	Before     job.Tick  // another tick that comes first; this one is offered again. Zero: none
 	Until      time.Time // and this one's window then ends here
-}
-
-// notify sends an event of the tick before it is won.
-func (a *attempt) notify(e event.Event) {
-	e.Entry = event.Named(a.deps.entry(a.brief, a.window.trigger(), "", time.Time{}), a.brief.Job.Name)
-	a.deps.cfg.Observer(e)
-}
-
-// notify sends an event of the run during the run.
-func (r *Run) notify(e event.Event) { r.notifyOf(r.entry(ledger.Running), e) }
-
-// notifyOf sends an event of the run that entry describes.
-func (r *Run) notifyOf(entry ledger.Entry, e event.Event) {
-	e.Entry, e.Run = event.Named(entry, r.brief.Job.Name), entry.ID()
-	r.deps.cfg.Observer(e)
-}
-
-// notifyStarted sends EventStarted, and EventLate if the run starts too late. Requested
-// ticks of the past are not late.
-func (r *Run) notifyStarted() {
-	by := r.Started.Sub(r.brief.Tick.Start)
-	r.notify(event.Event{Kind: event.Started, By: by})
-	if r.brief.Job.LateAfter > 0 && by > r.brief.Job.LateAfter && r.brief.Tick.Trigger != ledger.ByBackfill {
-		r.notify(event.Event{Kind: event.Late, By: by})
-	}
-}
-
-// notifyLost sends EventLeaseLost once, if that is the cause.
-func (x *execution) notifyLost(cause error) {
-	if errors.Is(cause, locking.ErrLeaseLost) {
-		x.lostOnce.Do(func() { x.run.notify(event.Event{Kind: event.LeaseLost, Err: cause}) })
-	}
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// lateRelease bounds a release after the end of the lease: one round, to record the
-// outcome.
-const lateRelease = 2 * time.Second
-
 // A Run is a tick that this replica has won. Nothing in it changes after the loop has
 // learned of it, except in its log and its pulse, which any goroutine may read.
 type Run struct {
@@ -123,70 +119,30 @@ func (x *execution) cause(ctx context.Context) error {
 	return nil
 }
 
-// finish records and reports how the run ended, and releases the lease.
-func (x *execution) finish() {
-	a, r := x.attempt, x.run
-	if x.end.tries == 0 { // no time was left to call the function
-		a.deps.void(r.lease)
-		r.notify(event.Event{Kind: event.Unused})
-		a.conclude(job.MissedFor(ledger.CodeTooLate))
-		return
-	}
-	x.settle()
-	x.keeper.Stop()
-	entry, free := x.result(), r.lease.Release
-	if x.tx.unknown != nil {
-		r.notifyOf(entry, event.Event{Kind: event.Finished, Err: x.tx.unknown})
-		r.archive(entry)
-		a.end.Unknown = true
-		return // whatever was requested or stored now might be wrong
-	}
-	if entry.HandedOver() { // first free what the next attempt needs
-		free = r.lease.HandOver
-		x.freeSlot()
-		a.leavePlace()
-	} else {
-		entry = r.chain(entry, x.tx.committed != nil)
-	}
-	released := r.release(entry, free)
-	r.notifyOf(entry, event.Event{Kind: event.Finished, Err: released})
-	r.archive(entry)
+// notify sends an event of the run during the run.
+func (r *Run) notify(e event.Event) { r.notifyOf(r.entry(ledger.Running), e) }
+
+// notifyOf sends an event of the run that entry describes.
+func (r *Run) notifyOf(entry ledger.Entry, e event.Event) {
+	e.Entry, e.Run = event.Named(entry, r.brief.Job.Name), entry.ID()
+	r.deps.cfg.Observer(e)
 }
 
-// result is the ledger's entry of the run.
-func (x *execution) result() ledger.Entry {
-	if entry, is := x.endedByTransaction(); is {
-		return entry
+// notifyStarted sends EventStarted, and EventLate if the run starts too late. Requested
+// ticks of the past are not late.
+func (r *Run) notifyStarted() {
+	by := r.Started.Sub(r.brief.Tick.Start)
+	r.notify(event.Event{Kind: event.Started, By: by})
+	if r.brief.Job.LateAfter > 0 && by > r.brief.Job.LateAfter && r.brief.Tick.Trigger != ledger.ByBackfill {
+		r.notify(event.Event{Kind: event.Late, By: by})
 	}
-	end, entry := &x.end, x.run.entry("")
-	entry.Tries, entry.Finished = end.tries, x.run.deps.engine.Now()
-	entry.Outcome, entry.Reason = outcome(end.err, end.cause)
-	if lost := x.slotLost(end.cause); !lost.IsZero() && entry.Outcome == ledger.LeaseLost {
-		entry.Reason = lost
-	}
-	entry.Reason = entry.Reason.And(end.why)
-	if spent, does := x.handsOver(); does {
-		entry.Outcome, entry.Reason, entry.Spent = ledger.Interrupted, ledger.Reason{Code: ledger.CodeDrained, Variant: ledger.VariantHandedOver}, spent
-	}
-	entry.StaleWrites, entry.Reason = x.refused.account(x.run.brief.Job.Name, entry.Reason)
-	entry.Error = errorText(end.err)
-	return entry
 }
 
-// release stores how the run ended and frees the lock, for as long as the lease lasts:
-// afterwards the ledger calls the run interrupted anyway. An expired lease is no failure:
-// the record is stored, and has the outcome of the run.
-func (r *Run) release(entry ledger.Entry, by func(context.Context, []byte) error) error {
-	began := time.Now()
-	left := r.lease.Deadline().Sub(began)
-	ctx, cancel := context.WithTimeout(r.deps.stops.Releases, max(left, lateRelease))
-	defer cancel()
-	err := by(ctx, ledger.EncodeNote(entry))
-	if errors.Is(err, locking.ErrExpired) {
-		err = nil
+// notifyLost sends EventLeaseLost once, if that is the cause.
+func (x *execution) notifyLost(cause error) {
+	if errors.Is(cause, locking.ErrLeaseLost) {
+		x.lostOnce.Do(func() { x.run.notify(event.Event{Kind: event.LeaseLost, Err: cause}) })
 	}
-	r.notifyOf(entry, event.Event{Kind: event.Released, Left: left, Took: time.Since(began), Err: err})
-	return err
 }
 
 // maxBeats bounds how many extensions of a run are stored. It may last for days.
