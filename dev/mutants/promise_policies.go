@@ -41,10 +41,10 @@ var policies = promise{
 			{engine + "internal/attempt/look.go", "return ok && b.Job.OnCrash == job.CrashRerun &&", "return ok && b.Job.OnCrash == job.CrashSkip &&"},
 		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
-			{engine + "internal/attempt/quota.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
+			{engine + "internal/attempt/limits.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
 		}},
 		{"limits: a group has no slots", in(engine, "TestGroup", "TestGroupIsFull", "TestSlotOfTheDead"), []edit{
-			{engine + "internal/attempt/slots.go", "if b.Job.Group == \"\" {", "if true {"},
+			{engine + "internal/attempt/limits.go", "if b.Job.Group == \"\" {", "if true {"},
 		}},
 		{"paused: a claim is run all the same", in(engine, "TestPauseStopsWhatWaits"), []edit{
 			{engine + "internal/attempt/run.go", "ok && paused.Kind == job.Settled", "false && paused.Kind == job.Settled"},
