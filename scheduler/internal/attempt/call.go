@@ -209,17 +209,10 @@ func (c *call) storeUntilEnd() (returned bool) {
 	}
 }
 
-// ended returns the outcomes of runs that have ended.
-func ended() []ledger.Outcome {
-	return []ledger.Outcome{
-		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted, ledger.Cancelled, ledger.Skipped,
-	}
-}
-
 // previous reads how the job's earlier runs ended.
 func (r *Run) previous(ctx context.Context) (jobs.Previous, error) {
 	var before jobs.Previous
-	last, err := r.lastRun(ctx, ended()...)
+	last, err := r.lastRun(ctx, ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted, ledger.Cancelled, ledger.Skipped)
 	if err != nil || last == nil {
 		return before, err
 	}

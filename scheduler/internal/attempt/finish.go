@@ -235,11 +235,14 @@ func (c *call) prepareFinish() (finishtx.End, error) {
 // has returned in time and without an error. It reports whether that was the last call: the run
 // has ended, or this stays unknown.
 func (x *execution) settle() (over bool) {
+	if x.tx.committed != nil || x.tx.unknown != nil {
+		return true
+	}
 	x.tx.mu.Lock()
 	prepared := x.tx.prepared
 	x.tx.mu.Unlock()
-	if prepared == nil || x.tx.committed != nil || x.tx.unknown != nil || x.end.err == nil && x.end.cause == nil {
-		return x.tx.committed != nil || x.tx.unknown != nil
+	if prepared == nil || x.end.err == nil && x.end.cause == nil {
+		return false
 	}
 	ctx, cancel := context.WithTimeout(x.run.deps.stops.Releases, max(time.Until(x.run.lease.Deadline()), lateRelease))
 	defer cancel()

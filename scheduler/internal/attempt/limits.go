@@ -305,7 +305,7 @@ func (d *Deps) trySlots(ctx context.Context, b *Brief, waits bool) (locking.Leas
 			return lease, nil
 		case errors.Is(err, locking.ErrUnclaimed): // nobody has the slot yet
 		case errors.Is(err, locking.ErrTaken):
-			full.holders = append(full.holders, slotHolder(err))
+			full.holders = append(full.holders, job.OrAnotherReplica(claimant(err)))
 		case !errors.Is(err, locking.ErrSplit):
 			return nil, err
 		}
@@ -357,14 +357,6 @@ func noSlot(err error, t job.Tick) job.Verdict {
 	unasked := v.Reason
 	v.Reason = ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantSlot, Details: &ledger.Details{With: &unasked}}
 	return v
-}
-
-// slotHolder is the holder of a slot, as far as its refusal says.
-func slotHolder(err error) string {
-	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
-		return job.OrAnotherReplica(refused.Holder)
-	}
-	return job.OrAnotherReplica("")
 }
 
 // tenure returns the leases of the run: that of its job, and that of its slot, if any. The

@@ -170,19 +170,16 @@ func (p *pulse) add(x locking.Extension, now time.Time) {
 		all.Least = b
 	}
 	if b.Failed {
+		err := x.Err
+		if lost, ok := errors.AsType[*slotError](err); ok {
+			err = lost // the joined text names it after the job's
+		}
 		all.Failed++
-		all.Lapse, all.Why = b, lapseReason(x.Err)
+		all.Lapse, all.Why = b, err.Error()
 	}
 	keep := all.Last[max(0, len(all.Last)+1-maxBeats):]
 	all.Last = append(slices.Clip(keep), b)
 	p.beats.Store(&all)
-}
-
-func lapseReason(err error) string {
-	if lost, ok := errors.AsType[*slotError](err); ok {
-		err = lost // the joined text names it after the job's
-	}
-	return err.Error()
 }
 
 // A runLog keeps the end of a run's log. The zero value is ready to use. Functions that

@@ -274,7 +274,7 @@ func unanswered(err error) bool {
 // answered, or refuses.
 func undecided(err error) bool { return unanswered(err) || errors.Is(err, locking.ErrRefused) }
 
-// claimant is the replica that has the tick, as far as err says.
+// claimant is the replica that has the tick or the slot, as far as err says.
 func claimant(err error) string {
 	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
 		return refused.Holder
