@@ -32,10 +32,10 @@ const (
 // A window is the time in which an attempt may claim its tick, and the verdict on the tick
 // if it does not.
 type window struct {
-	deps  *Deps
-	brief *Brief
+	deps  *Deps  // the attempt's
+	brief *Brief // the attempt's
 
-	until    time.Time // its end; overlap and catch-up extend it
+	until    time.Time // its end; overlap and catch-up extend it, a watched lease sets it anew
 	caughtUp bool      // the tick's own window has closed: this is catching up; once true it stays so
 	watched  bool      // another replica ran, or runs, the tick; once true it stays so
 
