@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"pgregory.net/rapid"
 )
 
 // ranked is an attempt with a rank, of a job with the same name.
