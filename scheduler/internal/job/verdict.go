@@ -21,10 +21,9 @@ type Kind uint8
 
 // The kinds of verdicts.
 const (
-	Again     Kind = iota // may still be won
-	Lost                  // another replica runs the tick and records it
-	Settled               // will not run; outcome and reason say why
-	Postponed             // an earlier tick goes first
+	Again   Kind = iota // may still be won
+	Lost                // another replica runs the tick and records it
+	Settled             // will not run; outcome and reason say why
 )
 
 // MissedFor is the verdict on a tick that could not be run.
