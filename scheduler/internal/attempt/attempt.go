@@ -104,7 +104,7 @@ type attempt struct {
 	delay     time.Duration // before the first look, or try
 	headStart time.Duration // before the first try, if the look before finds nothing; zero after that look
 	first     bool          // the first try comes without a look, and expects no competition
-	blocked   bool          // the last try or look has found a competitor
+	blocked   bool          // the last try, or a look since, has found a competitor
 	looks     looks
 	earlier   *EarlierTicks // nil: the job's ticks are not rerun
 
