@@ -154,7 +154,7 @@ faults: ## hurt real servers and holders in every way of docs/faults.md, and wri
 .PHONY: differential
 differential: ## random operations on the scripts and on the plain model of a node, at length
 	@.ci/deps redis-server
-	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./internal/store/quorum/membership ./internal/store/quorum/ledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
+	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./internal/store/quorum/membership ./internal/store/quorum/ledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
 
 .PHONY: valkey
 valkey: ## the tests of the scripts on valkey-server instead of redis-server
