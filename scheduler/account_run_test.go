@@ -273,6 +273,30 @@ func TestRemovedByOneReplicaOnly(t *testing.T) {
 	})
 }
 
+// A replica that is stopped while it catches up leaves the rest to the next one.
+func TestDrainLeavesWhatIsToBeCaughtUp(t *testing.T) {
+	t.Parallel()
+	j := onSchedule(t, "@every 1m", scheduler.CatchUpAll)
+	j.Handler = untilEndOr(20 * time.Second)
+	runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 1}, func(t *testing.T, c *schedtest.Cluster) {
+		r := c.Replicas()[0]
+		c.Forward(90 * time.Second)
+		c.StopNodes()
+		c.Forward(4 * time.Minute)
+		c.StartNodes()
+		c.Forward(15 * time.Second)
+		r.Stop()
+		c.Forward(time.Second)
+		r.Start()
+		c.Forward(2 * time.Minute)
+		for _, e := range c.Ticks("j") {
+			if e.Outcome == ledger.Missed {
+				t.Errorf("%v: %s", e.Tick, e.Reason)
+			}
+		}
+	})
+}
+
 // The same if the other one's set cannot be read: it may have the job.
 func TestRemovedBesideAnUnreadableSet(t *testing.T) {
 	t.Parallel()

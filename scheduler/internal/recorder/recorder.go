@@ -40,6 +40,7 @@ type decision struct {
 	history  ledger.History
 	until    time.Time // the end of the tick's window, in which another replica may run it
 	early    bool      // it is missed, and came before this replica could run ticks
+	left     bool      // the drain left it to the next replica, which may catch it up
 	notified bool      // the observer was notified of the first failure
 	stored   bool      // the ledger has it; whether somebody ran the tick is still to be read
 }
@@ -103,7 +104,8 @@ func (r *Recorder) Ready(at time.Time) {
 func (r *Recorder) add(j *job.Job, e ledger.Entry, until time.Time) {
 	r.mu.Lock()
 	early := e.Outcome == ledger.Missed && e.Stream == "" && (r.ready.IsZero() || !e.Tick.After(r.ready))
-	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until, early: early})
+	left := e.Outcome == ledger.Missed && e.Reason.Code == ledger.CodeDrained && j.CatchesUp()
+	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until, early: early, left: left})
 	r.opened(j.StoredAs(), e)
 	dropped := r.overLimit()
 	r.mu.Unlock()
@@ -367,7 +369,8 @@ func (r *Recorder) settle(ctx context.Context, d decision) error {
 }
 
 // unrecorded counts scheduled ticks of a job that the ledger does not have yet, none before
-// since. Those that it never will have stay counted.
+// since. Those that it never will have stay counted, and those that a drain left to be caught up:
+// the next replica reads the past from there.
 type unrecorded struct {
 	n     int
 	since time.Time
@@ -387,7 +390,7 @@ func (r *Recorder) opened(key string, e ledger.Entry) {
 
 // recorded removes d from the count.
 func (r *Recorder) recorded(d decision) {
-	if d.Stream != "" {
+	if d.Stream != "" || d.left {
 		return
 	}
 	r.mu.Lock()
