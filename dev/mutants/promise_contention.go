@@ -21,7 +21,7 @@ var competition = promise{
 			{redlock + "try.go", "\tt.void(ctx)\n\treturn votes", "\treturn votes"},
 		}},
 		{"C2: a try behind a lease takes locks", in(redlock, "TestWaitingAsksFirst"), []edit{
-			{redlock + "locker.go", "if req.Waiting {", "if req.Waiting && false {"},
+			{redlock + "locker.go", "if !req.Waiting {", "if !req.Waiting || true {"},
 		}},
 		{"C4: FINISH overtakes COMMIT", in(redlock, "TestFinishDoesNotOvertakeCommit"), []edit{
 			{redlock + "round.go", "r.t.after(i, func() { r.send(i) })", "r.send(i)"},

@@ -55,38 +55,39 @@ const (
 // It only reads, and ignores keys of other kinds. When fewer than a quorum answer, the
 // error matches locking.ErrNoQuorum and quotes the other nodes.
 func Holders(ctx context.Context, set *membership.Set) ([]locking.Holding, error) {
-	held, err := survey(ctx, set, "listing the locks", func(n *membership.Node) ([]string, error) { return names(ctx, set, n) })
+	found, err := survey(ctx, set, "listing the locks")
+	if err != nil {
+		return nil, err
+	}
 	var list []locking.Holding
-	for _, h := range held {
+	for _, h := range merge(set.Len(), found) {
 		list = append(list, h.Holding)
 	}
-	return list, err
+	return list, nil
 }
 
 // holdersOf lists the holdings of one name, the one on most nodes first.
 func holdersOf(ctx context.Context, set *membership.Set, name string) ([]holding, error) {
-	return survey(ctx, set, "asking who holds "+name, func(*membership.Node) ([]string, error) { return []string{name}, nil })
-}
-
-// survey asks each node for its holdings of the names that names returns for it. Doing
-// describes the operation for errors.
-func survey(ctx context.Context, set *membership.Set, doing string, names func(*membership.Node) ([]string, error)) ([]holding, error) {
-	found, err := sightingsOf(ctx, set, doing, names)
+	found, err := survey(ctx, set, "asking who holds "+name, name)
 	if err != nil {
 		return nil, err
 	}
 	return merge(set.Len(), found), nil
 }
 
-// sightingsOf returns what each node stores of the names that names returns for it.
-func sightingsOf(ctx context.Context, set *membership.Set, doing string, names func(*membership.Node) ([]string, error)) ([]map[string]sighting, error) {
+// survey returns what each node stores of the names, or without any of all that it knows.
+// Doing describes the operation for errors.
+func survey(ctx context.Context, set *membership.Set, doing string, of ...string) ([]map[string]sighting, error) {
 	all := set.Nodes()
 	found := make([]map[string]sighting, len(all))
 	replies := make([]membership.Reply, len(all))
 	var wg sync.WaitGroup
 	for i, n := range all {
 		wg.Go(func() {
-			list, err := names(n)
+			list, err := of, error(nil)
+			if len(of) == 0 {
+				list, err = names(ctx, set, n)
+			}
 			if err == nil {
 				found[i], err = sightings(ctx, set, n, list)
 			}
@@ -106,8 +107,16 @@ func sightings(ctx context.Context, set *membership.Set, n *membership.Node, nam
 		if reply.Err != nil {
 			return nil, reply.Err
 		}
-		if err := readSightings(held, some, reply.Args); err != nil {
-			return nil, fmt.Errorf("reading who holds what: %w", err)
+		p := parser{args: reply.Args} // see holding.lua
+		for _, name := range some {
+			s := sighting{lock: p.owner(), left: p.left()}
+			for range min(p.uint(), uint64(len(p.args))) {
+				s.claims = append(s.claims, p.claim(name))
+			}
+			held[name] = s
+		}
+		if p.err != nil {
+			return nil, fmt.Errorf("reading who holds what: %w", p.err)
 		}
 	}
 	return held, nil
@@ -135,19 +144,6 @@ type sighting struct {
 	lock   string // the owner's value, "" without a lock
 	left   time.Duration
 	claims []holding
-}
-
-// readSightings reads the reply of holding.lua.
-func readSightings(held map[string]sighting, names, reply []string) error {
-	p := parser{args: reply}
-	for _, name := range names {
-		s := sighting{lock: p.owner(), left: p.left()}
-		for range min(p.uint(), uint64(len(p.args))) {
-			s.claims = append(s.claims, p.claim(name))
-		}
-		held[name] = s
-	}
-	return p.err
 }
 
 // claim reads a claim of the name, with its state.
@@ -279,7 +275,7 @@ func agreedLeft(lefts []time.Duration, q int) time.Duration {
 // and stream. Done means that no replica may run the tick again. When fewer than a quorum
 // answer, the error matches locking.ErrNoQuorum.
 func (l *Locker) Latest(ctx context.Context) ([]locking.Holding, error) {
-	found, err := sightingsOf(ctx, l.set, "listing the claims", func(n *membership.Node) ([]string, error) { return names(ctx, l.set, n) })
+	found, err := survey(ctx, l.set, "listing the claims")
 	if err != nil {
 		return nil, err
 	}
@@ -343,8 +339,11 @@ func Evict(ctx context.Context, set *membership.Set, name string, token locking.
 	if err != nil {
 		return locking.Holding{}, err
 	}
-	keys := scripts.EvictKeys(h.lock(set), set.Key("dead", h.owner))
-	replies := set.Call(ctx, scripts.Evict, keys, h.owner, reason)
+	lock := set.JobKey(h.Name, "lock")
+	if h.Beside {
+		lock = scripts.TickLock(set, h.Name, h.Stream, h.Tick)
+	}
+	replies := set.Call(ctx, scripts.Evict, []string{lock, set.Key("dead", h.owner)}, h.owner, reason)
 	_, err = set.Answers("releasing "+name, replies)
 	return h.Holding, err
 }
@@ -363,14 +362,6 @@ func choose(name string, token locking.Token, held []holding) (holding, error) {
 		return holding{}, fmt.Errorf("%s: %w: %v and %v; name the token", name, locking.ErrSeveral, may[0], may[1])
 	}
 	return may[0], nil
-}
-
-// lock is the key of the holding's lock.
-func (h holding) lock(set *membership.Set) string {
-	if !h.Beside {
-		return set.JobKey(h.Name, "lock")
-	}
-	return scripts.TickLock(set, h.Name, h.Stream, h.Tick)
 }
 
 // notHeld describes the leftovers of a lock that no one holds.

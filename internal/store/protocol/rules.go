@@ -83,19 +83,19 @@ func (s State) silent(n Node, t Try, b Bid) *Answer {
 
 // refusal is N3.3 to N3.5. The lease of a holder that joins excludes all others.
 func (s State) refusal(n Node, t Try, b Bid) *Answer {
-	unended, fence := s.unended(n, t), s.FenceAt(n)
+	unended, fence := s.unended(n, t), s.fenceAt(n)
 	if b.Join {
 		unended, fence = nil, s.accepted(n)
 	}
 	no := cmp.Or(s.taken(n, t), s.busy(n, t), unended)
 	if no == nil && (b.Token <= fence || b.Attempt <= s.attempts(t)) {
-		return &Answer{Code: Stale, Fence: s.FenceAt(n), Attempt: s.attempts(t)}
+		return &Answer{Code: Stale, Fence: s.fenceAt(n), Attempt: s.attempts(t)}
 	}
 	return no
 }
 
 func (s State) granted(n Node, t Try) Answer {
-	return Answer{Code: OK, Fence: s.FenceAt(n), Attempt: s.attempts(t)}
+	return Answer{Code: OK, Fence: s.fenceAt(n), Attempt: s.attempts(t)}
 }
 
 // Extend is N4: it renews the lock, or sets that of the open claim again, also while
@@ -221,9 +221,9 @@ func (s State) accepted(n Node) uint64 {
 	return s.Fence
 }
 
-// FenceAt is the largest token that the node has accepted for the job, or may have
+// fenceAt is the largest token that the node has accepted for the job, or may have
 // accepted and forgotten.
-func (s State) FenceAt(n Node) uint64 {
+func (s State) fenceAt(n Node) uint64 {
 	return max(s.accepted(n), uint64((n.Floor+999)/1000)*perSecond)
 }
 

@@ -109,7 +109,7 @@ func (d *differ) operator(rt *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(rt, "evict") == 0 {
 		x := d.held(rt)
 		keys := d.keys(x)
-		d.call(rt, scripts.Evict, "0", scripts.EvictKeys(keys[0], keys[5]), x.Owner, "no more of this")
+		d.call(rt, scripts.Evict, "0", []string{keys[0], keys[5]}, x.Owner, "no more of this")
 		return
 	}
 	for _, job := range rapid.SampledFrom([][]string{{"j"}, {"k"}, {"j", "k"}, {"k", "j"}}).Draw(rt, "jobs") {

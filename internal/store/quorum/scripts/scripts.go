@@ -71,10 +71,6 @@ func ClaimKey(set *membership.Set, name, stream string) string {
 	return set.JobKey(name, "claim."+stream)
 }
 
-// EvictKeys returns the keys of EVICT: the lock that v has, as in [Keys], and its
-// tombstone.
-func EvictKeys(lock, dead string) []string { return []string{lock, dead} }
-
 // ForgetKeys returns the keys of FORGET.
 func ForgetKeys(set *membership.Set, name string) []string {
 	var keys []string

@@ -72,7 +72,7 @@ func TestRulesByTheLeastPrivilegedUser(t *testing.T) {
 				t.Errorf("holding: %q, %v", r.Args, r.Err)
 			}
 		}
-		for _, r := range d.set.Call(t.Context(), scripts.Evict, scripts.EvictKeys(keys[0], keys[5]), b.Owner, "it hangs") {
+		for _, r := range d.set.Call(t.Context(), scripts.Evict, []string{keys[0], keys[5]}, b.Owner, "it hangs") {
 			if r.Err != nil || r.Code != "OK" {
 				t.Errorf("evict: %s %v", r.Code, r.Err)
 			}
