@@ -29,10 +29,10 @@ func lockPage(ctx context.Context, urls []string, work func(context.Context, loc
 
 //nolint:ineffassign,staticcheck,wastedassign // as on the page
 func packageDoc(ctx context.Context, urls []string) error {
-	// locking/redlock/doc.go:
+	// locking/redlock/locker.go:
 	locks, err := redlock.Open(ctx, redlock.Config{Nodes: urls}) // or the clients that you have
 	err = locking.Do(ctx, locks, "invoices", func(ctx context.Context, claim locking.Claim) error { return nil })
-	// :locking/redlock/doc.go
+	// :locking/redlock/locker.go
 	return err
 }
 
