@@ -16,19 +16,19 @@ import (
 // decide. The try records later answers, but they do not change the votes.
 type round struct {
 	t     *try
-	ctx   context.Context
+	ctx   context.Context // never ends: a request may take effect although nobody waits
 	kind  kind
 	fan   *client.Fan
 	query query
 	begun time.Time
 
 	// Guarded by the try's mutex.
-	votes    []vote
-	pending  int
-	requests [locking.MostNodes]int // requests per node
+	votes    []vote                 // by node; they never change once the round is done
+	pending  int                    // nodes whose vote is missing
+	requests [locking.MostNodes]int // without an answer, by node
 	done     bool
 
-	over chan struct{}
+	over chan struct{} // closed when done is set
 }
 
 // A kind is the kind of a round.

@@ -19,11 +19,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"pgregory.net/rapid"
+
+	"github.com/quorate/quorate/internal/store/quorum/nodetest"
+	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // NodeKey is the key of the node's own record.

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
-	"pgregory.net/rapid"
 )
 
 // Step is the precision for comparing the time left of a key. The tests avoid times
