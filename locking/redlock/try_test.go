@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-redsync/redsync/v4"
 
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -209,6 +210,41 @@ func TestVoidWaitsForWhatWasAskedBefore(t *testing.T) {
 		}
 		if got := p.locks(); got != "" {
 			t.Errorf("locks are left at %s", got)
+		}
+	})
+}
+
+// The adapter gives redsync votes on the try's own lock only: a command with another name, value,
+// TTL or script is refused, not answered by what the round asked.
+func TestRedsyncIsAnsweredAboutTheTry(t *testing.T) {
+	onPlain(t, func(t *testing.T, _ *plainNodes, c *cluster) {
+		a := newTry(c.locker(t), c.request(past(0)), "v")
+		a.first = a.round(t.Context(), claiming, a.lockQuery()).start()
+		at, name, ttl := conn{t: a, node: 0, ctx: t.Context()}, a.req.Name, a.req.TTL
+		if ok, err := at.SetNX(name, "v", ttl); !ok || err != nil {
+			t.Errorf("SetNX of the try = %t, %v", ok, err)
+		}
+		for what, ask := range map[string]func() (bool, error){
+			"name":  func() (bool, error) { return at.SetNX("other", "v", ttl) },
+			"value": func() (bool, error) { return at.SetNX(name, "w", ttl) },
+			"TTL":   func() (bool, error) { return at.SetNX(name, "v", ttl+time.Millisecond) },
+		} {
+			if ok, err := ask(); ok || !errors.Is(err, errOther) {
+				t.Errorf("SetNX with another %s = %t, %v, want %v", what, ok, err, errOther)
+			}
+		}
+		a.chooseNumbers(nil)
+		a.eval.Store(a.round(t.Context(), extending, a.query(scripts.Extend, updateExtended)).start())
+		ms := int(ttl.Milliseconds())
+		if reply, err := at.Eval(nil, name, "v", ms); reply != int64(1) || err != nil {
+			t.Errorf("Eval to extend = %v, %v", reply, err)
+		}
+		for what, args := range map[string][]any{
+			"script": {name, "v"}, "name": {"other", "v", ms}, "value": {name, "w", ms}, "TTL": {name, "v", ms + 1},
+		} {
+			if reply, err := at.Eval(nil, args...); reply != nil || !errors.Is(err, errOther) {
+				t.Errorf("Eval with another %s = %v, %v, want %v", what, reply, err, errOther)
+			}
 		}
 	})
 }
