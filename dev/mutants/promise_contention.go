@@ -18,7 +18,7 @@ var competition = promise{
 			{scripts + "lock.lua", "if v ~= '' and not mine", "if not mine"},
 		}},
 		{"C2: a failed try is not voided", in(redlock, "TestCommitGivenUp", "TestTooSlow"), []edit{
-			{redlock + "try.go", "\tt.void(ctx)\n\treturn votes", "\treturn votes"},
+			{redlock + "try.go", "\t<-t.beginVoid(ctx).over\n\tt.retire(t.voidQuery())\n\treturn votes", "\treturn votes"},
 		}},
 		{"C2: a try behind a lease takes locks", in(redlock, "TestWaitingAsksFirst"), []edit{
 			{redlock + "locker.go", "if !req.Waiting {", "if !req.Waiting || true {"},

@@ -94,14 +94,14 @@ func (s *lease) Extend(ctx context.Context) error {
 		deadline := earlier(r.begun.Add(t.validity()), t.mutex.Until())
 		s.deadline.Store(&deadline)
 		return nil
-	case count(votes, protocol.Lost, protocol.Dead) >= t.blocking():
+	case count(votes, protocol.Lost, protocol.Dead) >= t.l.blocking():
 		return s.failed("extending", lost(votes), votes)
 	case s.isOver():
 		return s.failed("extending", errOver, votes)
 	case granted >= t.l.set.Quorum():
 		return s.failed("extending", locking.ErrTooSlow, votes)
 	}
-	return s.failed("extending", t.silence(votes), votes)
+	return s.failed("extending", t.l.silence(votes), votes)
 }
 
 // lost is ErrLeaseLost, with an operator's reason if a node names one.
@@ -145,14 +145,14 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		case count(votes, protocol.OK, protocol.RanOut) >= t.l.set.Quorum():
 			s.markEnded(locking.ErrExpired, query)
 			return s.failed("releasing", s.result, votes)
-		case count(votes, protocol.Late) >= t.blocking():
+		case count(votes, protocol.Late) >= t.l.blocking():
 			s.markEnded(locking.ErrLeaseLost, query)
 			return s.failed("releasing", s.result, votes)
 		case s.isOver():
-			return s.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, t.silence(votes)), votes)
+			return s.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, t.l.silence(votes)), votes)
 		}
 		if !retry.After(ctx, retry.Before(s.Deadline(), wait)) {
-			return retry.Ended(ctx, s.failed("releasing", t.silence(votes), votes))
+			return retry.Ended(ctx, s.failed("releasing", t.l.silence(votes), votes))
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *lease) Void(ctx context.Context) error {
 	known, _ := s.t.mutex.UnlockContext(r.ctx)
 	s.markEnded(locking.ErrLeaseLost, s.t.voidQuery())
 	if !known {
-		return s.failed("voiding", s.t.silence(r.votes), r.votes)
+		return s.failed("voiding", s.t.l.silence(r.votes), r.votes)
 	}
 	return nil
 }

@@ -247,27 +247,22 @@ func (t *try) send(ctx context.Context, fan *client.Fan, node int, q *query, h v
 	t.nodes[node].Start(ctx, fan, q.script, t.keys, args, func(reply membership.Reply) {
 		defer t.l.active.add(-1)
 		v := parse(reply)
-		t.record(node, q, v)
+		t.mu.Lock()
+		switch p := &t.states[node]; {
+		case v.uncertain():
+			p.silent, p.left = true, true
+		case v.partial():
+			p.left = true
+		case v.err == nil && q.update != nil:
+			q.update(p, v)
+		}
+		t.mu.Unlock()
 		more := h != nil && h.retries(node, v)
 		t.done(node)
 		if h != nil && !more {
 			h.add(node, v)
 		}
 	})
-}
-
-// record applies a vote to the node's state.
-func (t *try) record(node int, q *query, v vote) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch p := &t.states[node]; {
-	case v.uncertain():
-		p.silent, p.left = true, true
-	case v.partial():
-		p.left = true
-	case v.err == nil && q.update != nil:
-		q.update(p, v)
-	}
 }
 
 // done starts what waited for a request.
@@ -318,7 +313,7 @@ func (t *try) retire(rest query) {
 // startCleanup starts the cleaner if it is due.
 func (t *try) startCleanup() {
 	t.mu.Lock()
-	due := t.cleanup != nil && t.inFlight == 0 && !t.cleaning && t.anyLeft()
+	due := t.cleanup != nil && t.inFlight == 0 && !t.cleaning && anyLeft(t.states)
 	t.cleaning = t.cleaning || due
 	t.mu.Unlock()
 	if due {
@@ -326,9 +321,8 @@ func (t *try) startCleanup() {
 	}
 }
 
-// anyLeft needs the mutex.
-func (t *try) anyLeft() bool {
-	return slices.ContainsFunc(t.states, func(p nodeState) bool { return p.left })
+func anyLeft(states []nodeState) bool {
+	return slices.ContainsFunc(states, func(p nodeState) bool { return p.left })
 }
 
 // cleanOnce sends the query once to nodes with leftovers, and reports whether any remain.
@@ -344,7 +338,7 @@ func (t *try) cleanOnce(ctx context.Context) bool {
 	wg.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.anyLeft()
+	return anyLeft(t.states)
 }
 
 // waitVote counts the vote in a WaitGroup.

@@ -107,18 +107,15 @@ func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err er
 		slow = true
 	}
 
-	// 5. Otherwise no node may grant anything of the try later.
-	t.void(ctx)
+	// 5. Otherwise no node may grant anything of the try later. The cleaner repeats VOID at
+	// nodes that have not answered.
+	<-t.beginVoid(ctx).over
+	t.retire(t.voidQuery())
 	return votes, time.Time{}, t.refusal(votes, slow)
 }
 
-// void gives the try up for good. It returns when the nodes that hold something of it
-// have answered; the cleaner repeats VOID at nodes that did not.
-func (t *try) void(ctx context.Context) {
-	<-t.beginVoid(ctx).over
-	t.retire(t.voidQuery())
-}
-
+// beginVoid sends VOID to the nodes that hold something of the try, which is given up for
+// good. The round is over when they have answered.
 func (t *try) beginVoid(ctx context.Context) *round {
 	t.voiding.Do(func() {
 		t.first.end()
@@ -233,9 +230,6 @@ func updateExtended(p *nodeState, v vote) { p.claimed = v.code != protocol.Lost 
 // validity is the length of a lease, counted from the try's first request.
 func (t *try) validity() time.Duration { return t.req.TTL - t.l.cfg.drift(t.req.TTL) }
 
-// blocking is how many nodes suffice to prevent a quorum.
-func (t *try) blocking() int { return t.l.set.Len() - t.l.set.Quorum() + 1 }
-
 // earlier returns own, moved back if until is earlier by either clock.
 func earlier(own, until time.Time) time.Time {
 	by := max(own.Sub(until), own.Round(0).Sub(until.Round(0)), 0)
@@ -248,9 +242,16 @@ func earlier(own, until time.Time) time.Time {
 // others accept. Order is kept, since it rests on nodes that refuse, not on the token
 // chosen.
 
-// maxAcceptable is the largest token that a quorum of the nodes would accept by their
-// clocks. It is unknown if too few nodes told their fence.
-func (t *try) maxAcceptable(votes []vote) (uint64, bool) {
+// maxToken is the largest token that the node's clock would allow now: N3.1.
+func (v vote) maxToken(grace time.Duration) uint64 {
+	now := v.clock.Add(time.Since(v.received))
+	return uint64(2*now.UnixMilli()+grace.Milliseconds()) << 19 / 1000
+}
+
+// tokenAbove is the smallest token above the fences of the votes that are not left out. The
+// largest token that a quorum of the nodes would accept by their clocks is unknown if too
+// few nodes told their fence: then none is left out.
+func (t *try) tokenAbove(votes []vote) uint64 {
 	var limits [locking.MostNodes]uint64
 	n, quorum := 0, t.l.set.Quorum()
 	for _, v := range votes {
@@ -259,29 +260,18 @@ func (t *try) maxAcceptable(votes []vote) (uint64, bool) {
 			n++
 		}
 	}
-	if n < quorum {
-		return 0, false
+	known := n >= quorum
+	t.maxAcceptableToken = 0
+	if known {
+		slices.Sort(limits[:n])
+		t.maxAcceptableToken = limits[n-quorum]
 	}
-	slices.Sort(limits[:n])
-	return limits[n-quorum], true
-}
-
-// maxToken is the largest token that the node's clock would allow now: N3.1.
-func (v vote) maxToken(grace time.Duration) uint64 {
-	now := v.clock.Add(time.Since(v.received))
-	return uint64(2*now.UnixMilli()+grace.Milliseconds()) << 19 / 1000
-}
-
-// tokenAbove is the smallest token above the fences of the votes. It sets leftOut.
-func (t *try) tokenAbove(votes []vote) uint64 {
-	limit, known := t.maxAcceptable(votes)
 	var token uint64
 	for i, v := range votes {
-		if t.leftOut[i] = known && v.fence >= limit; !t.leftOut[i] {
+		if t.leftOut[i] = known && v.fence >= t.maxAcceptableToken; !t.leftOut[i] {
 			token = max(token, v.fence+1)
 		}
 	}
-	t.maxAcceptableToken = limit
 	return token
 }
 
@@ -303,10 +293,12 @@ func (t *try) missesAhead(votes []vote) bool {
 	return ahead > 0 && ahead+others >= t.l.set.Quorum()
 }
 
-func (t *try) aheadError(v vote) error {
-	by := time.Duration((v.fence-t.maxAcceptableToken)*1000>>20) * time.Millisecond
+// aheadError says how far the node's tokens are ahead of the limit, and what to do; alone
+// means that it is the only node.
+func (v vote) aheadError(limit uint64, alone bool) error {
+	by := time.Duration((v.fence-limit)*1000>>20) * time.Millisecond
 	whose, advice := "the nodes' clocks allow", "Correct that clock, and start nodes that are down: a quorum without it goes on"
-	if t.l.set.Len() == 1 {
+	if alone {
 		whose, advice = "its clock allows", "Correct that clock, and wait: tokens only grow, so no command ends this"
 	}
 	return fmt.Errorf("its tokens are %v ahead of what %s: it was restarted, or its clock is or was ahead. %s. If the clock is right by now, this passes at %s",

@@ -185,7 +185,7 @@ func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 	for i, v := range votes {
 		err := v.objection()
 		if t.isAhead(i, v) {
-			err = t.aheadError(v)
+			err = v.aheadError(t.maxAcceptableToken, t.l.set.Len() == 1)
 		}
 		if err != nil {
 			e.Nodes = append(e.Nodes, locking.NodeError{Node: v.node, Err: err})
@@ -197,7 +197,7 @@ func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 // reason follows rule C5. First it checks what can never change, then what prevented a
 // quorum, then other holders.
 func (t *try) reason(votes []vote, slow bool) error {
-	quorum, blocking := t.l.set.Quorum(), t.blocking()
+	quorum, blocking := t.l.set.Quorum(), t.l.blocking()
 	switch later, abstained := count(votes, protocol.Later), count(votes, protocol.Abstain); {
 	case count(votes, protocol.Done) > 0:
 		return locking.ErrDone
@@ -233,12 +233,15 @@ func (t *try) reason(votes []vote, slow bool) error {
 
 // silence is why too few nodes have accepted a lease's request: ErrRefused if the others
 // refuse it, ErrNoQuorum if they have not answered.
-func (t *try) silence(votes []vote) error {
-	if _, refused := failures(votes); refused >= t.blocking() {
+func (l *Locker) silence(votes []vote) error {
+	if _, refused := failures(votes); refused >= l.blocking() {
 		return locking.ErrRefused
 	}
-	return t.l.set.Silence()
+	return l.set.Silence()
 }
+
+// blocking is how many nodes suffice to prevent a quorum.
+func (l *Locker) blocking() int { return l.set.Len() - l.set.Quorum() + 1 }
 
 // agreed reports whether a quorum of votes have this code and name the same owner and
 // token.
