@@ -130,12 +130,13 @@ func (a *Acts) Copy(ctx context.Context, list []acts.Act) error {
 var files embed.FS
 
 // lua returns the text of the files with these names.
-func lua(names ...string) (text string) {
+func lua(names ...string) string {
+	var text strings.Builder
 	for _, name := range names {
 		b, _ := files.ReadFile(name + ".lua") // a test runs each script
-		text += string(b)
+		text.Write(b)
 	}
-	return text
+	return text.String()
 }
 
 // scripts are the rules of this package. Reads also work on nodes that are sealed for a

@@ -28,8 +28,8 @@ type URL struct {
 	seedUser, seedPassword string // of Sentinels
 }
 
-// ClientURL returns the address of a client's node, and how the client reaches it.
-func ClientURL(c redis.UniversalClient) (URL, error) {
+// URLOf returns the address of a client's node, and how the client reaches it.
+func URLOf(c redis.UniversalClient) (URL, error) {
 	var base *redis.Options
 	switch c := c.(type) {
 	case *redis.Client:

@@ -96,7 +96,7 @@ const SingleName = "redis"
 func (c NodeConfig) address() (client.URL, error) {
 	switch {
 	case c.Client != nil:
-		return client.ClientURL(c.Client)
+		return client.URLOf(c.Client)
 	case c.Master != "":
 		return client.SentinelURL(c.Master, c.Seeds)
 	case c.Seeds != nil:
