@@ -91,7 +91,7 @@ func words(t *testing.T, name string) string {
 	}
 	var lines []string
 	for line := range strings.Lines(string(b)) {
-		if strings.HasSuffix(name, "doc.go") {
+		if strings.HasSuffix(name, "locker.go") {
 			line = strings.TrimPrefix(line, "//")
 		}
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
