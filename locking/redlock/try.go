@@ -30,13 +30,13 @@ const streamPlain = "lock"
 type try struct {
 	l      *Locker
 	req    locking.Request
+	v      string // the random value; redsync may read it at any time
 	nodes  []*membership.Node
 	keys   client.Keys // of every request
 	common []any       // the first arguments of every request
 	begun  time.Time   // before the first request
 
-	// claim is what COMMIT asks for, and packed its stored form. Before chooseNumbers it
-	// has no more than the owner.
+	// claim is what COMMIT asks for, and packed its stored form; empty before chooseNumbers.
 	claim  records.Claim
 	packed string
 	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
@@ -67,10 +67,9 @@ func newTry(l *Locker, req locking.Request, v string) *try {
 		tick = req.Tick.UnixMilli()
 	}
 	return &try{
-		l: l, req: req, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()), begun: time.Now(),
+		l: l, req: req, v: v, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()), begun: time.Now(),
 		keys:   client.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
 		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
-		claim:  records.Claim{Owner: v},
 	}
 }
 
@@ -156,7 +155,7 @@ func (t *try) chooseNumbers(votes []vote) {
 		tick = t.req.Tick.UnixMilli()
 	}
 	t.claim = records.Claim{
-		Tick: tick, Token: max(tokenAt(t.l.cfg.Clock()), t.tokenAbove(votes)), Owner: t.claim.Owner,
+		Tick: tick, Token: max(tokenAt(t.l.cfg.Clock()), t.tokenAbove(votes)), Owner: t.v,
 		Mode: t.req.Mode, Attempt: number, Overlaps: t.req.Beside, Stream: streamOf(t.req),
 		Holder: t.req.Holder, Note: string(t.req.Note),
 	}
@@ -329,7 +328,7 @@ func (t *try) newMutex() *redsync.Mutex {
 		redsync.WithFailFast(true),
 		redsync.WithDriftFactor(t.l.cfg.DriftFactor),
 		redsync.WithTimeoutFactor(validityShare),
-		redsync.WithGenValueFunc(func() (string, error) { return t.claim.Owner, nil }),
+		redsync.WithGenValueFunc(func() (string, error) { return t.v, nil }),
 	)
 }
 
@@ -355,7 +354,7 @@ type conn struct {
 
 // SetNX implements redis.Conn with the first round: COMMIT, or LOCK.
 func (c conn) SetNX(name, value string, ttl time.Duration) (bool, error) {
-	if name != c.t.req.Name || value != c.t.claim.Owner || ttl != c.t.req.TTL {
+	if name != c.t.req.Name || value != c.t.v || ttl != c.t.req.TTL {
 		return false, errOther
 	}
 	v, err := c.t.first.vote(c.ctx, c.node)
@@ -371,7 +370,7 @@ func (c conn) Eval(_ *redis.Script, args ...any) (any, error) {
 	if r == nil {
 		r = c.t.beginVoid(c.ctx)
 	}
-	want := []any{c.t.req.Name, c.t.claim.Owner}
+	want := []any{c.t.req.Name, c.t.v}
 	if r.kind == extending {
 		want = append(want, int(c.t.req.TTL.Milliseconds()))
 	}
