@@ -259,23 +259,20 @@ type reporter struct {
 	inbox  *inbox
 }
 
-// Report sends p to the loop. It returns false if the loop has ended.
-func (r reporter) Report(p attempt.Progress) bool {
-	return r.inbox.put(message{ticket: r.ticket, Progress: p})
-}
+// Report sends p to the loop, unless that has ended.
+func (r reporter) Report(p attempt.Progress) { r.inbox.put(message{ticket: r.ticket, Progress: p}) }
 
-// Consult sends p to the loop and waits for the answer. It returns false if the loop has
-// ended.
-func (r reporter) Consult(p attempt.Progress) (attempt.Answer, bool) {
+// Consult sends p to the loop and waits for the answer: the zero one if the loop has ended.
+func (r reporter) Consult(p attempt.Progress) attempt.Answer {
 	m := message{ticket: r.ticket, Progress: p, answer: make(chan attempt.Answer, 1)}
 	if !r.inbox.put(m) {
-		return attempt.Answer{}, false
+		return attempt.Answer{}
 	}
 	select {
 	case a := <-m.answer:
-		return a, true
+		return a
 	case <-r.inbox.done:
-		return attempt.Answer{}, false
+		return attempt.Answer{}
 	}
 }
 

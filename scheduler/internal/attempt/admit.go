@@ -65,7 +65,7 @@ func (a *attempt) blockingRun() *Run {
 		a.free = false
 		return nil
 	}
-	reply, _ := a.loop.Consult(Progress{Phase: Asking, CatchesUp: a.window.caughtUp})
+	reply := a.loop.Consult(Progress{Phase: Asking, CatchesUp: a.window.caughtUp})
 	if reply.Earlier != nil {
 		a.earlier = reply.Earlier
 	}

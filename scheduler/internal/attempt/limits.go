@@ -224,8 +224,7 @@ func (a *attempt) takeSlot(run *Run) (slot locking.Lease, ok bool) {
 	})()
 	var err error = &fullError{group: b.Job.Group, size: b.Job.GroupSize, behind: true}
 	for tries := 1; ; tries++ {
-		reply, _ := a.loop.Consult(Progress{Phase: Queuing})
-		line := reply.Line
+		line := a.loop.Consult(Progress{Phase: Queuing}).Line
 		if tries == 1 { // jobs with larger priorities have a head start
 			if !w.waitForSlot(ctx, Stagger(a.deps.cfg.Stagger, 3*line.Above, w.remaining()), err) {
 				return nil, w.stop(b.slotWaitEnded(ctx, err))

@@ -93,11 +93,11 @@ func (b *Brief) PausedMeanwhile() job.Verdict {
 	return job.Verdict{}
 }
 
-// A loop takes an attempt's reports and answers its questions. Both methods return false if
-// it has ended.
+// A loop takes an attempt's reports and answers its questions, with the zero Answer if it has
+// ended.
 type loop interface {
-	Report(p Progress) bool
-	Consult(p Progress) (Answer, bool)
+	Report(p Progress)
+	Consult(p Progress) Answer
 }
 
 // A Progress is a report of an attempt to the loop.

@@ -212,7 +212,7 @@ func (j *Job) CatchUpPause(t Tick) time.Duration {
 }
 
 // The ticks of a backfill are claimed one after the other. Where runs may overlap, all of
-// them would run at once, so these runs share slots like those of a group (attempt/slots.go). A
+// them would run at once, so these runs share slots like those of a group (attempt/limits.go). A
 // backfill yields to all other ticks: to scheduled ticks of the job (jobState.open in scheduler), and to
 // attempts that wait for a slot of the same group.
 
