@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
