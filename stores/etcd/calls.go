@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	store "github.com/quorate/quorate/internal/store/single/kv"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	store "github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // Keys are KIND, zero byte, NAME, zero byte, SUB, after the prefix: so their order is that of

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/quorate/quorate/internal/retry"
-	"github.com/quorate/quorate/internal/store/single/kv"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // manyRevisions is how many revisions an etcd may keep that compacts its history.

@@ -36,9 +36,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/replica"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -47,6 +44,10 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/replica"
 )
 
 // A Store is where a replica keeps everything. The zero value takes the etcd section of the

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/stores/zookeeper/internal/session"
 )

@@ -24,19 +24,19 @@ const Margin = 2 * time.Millisecond
 
 // New returns a cluster on a store that was declared new. It is closed when the test ends. In
 // a bubble of testing/synctest the store follows the virtual time.
-func New(t testing.TB) *single.Cluster {
-	t.Helper()
+func New(tb testing.TB) *single.Cluster {
+	tb.Helper()
 	server := new(kvtest.Memory)
 	c, err := single.Open(server, claims.Config{Timeout: timeout, Grace: grace, DriftFactor: drift})
 	if err == nil {
-		err = c.DeclareNew(t.Context())
+		err = c.DeclareNew(tb.Context())
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := c.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return c
