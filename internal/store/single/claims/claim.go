@@ -76,7 +76,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 // win tells how a tick is won on one store. It takes the steps again while a transaction loses
 // to another replica's, or has no answer.
 func (t *try) win(ctx context.Context) (*lease, error) {
-	var last error // why the store did not answer; nil: it did
+	var last error // why the store did not answer last; nil: it always did
 	for tries := range maxTries {
 		if tries > 0 && last != nil {
 			retry.After(ctx, t.locker.cfg.Timeout/4)
@@ -131,15 +131,15 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		switch {
 		case err != nil && !errors.Is(err, kv.ErrUnavailable): // the store refuses
 			return nil, t.unanswered(err)
-		case errors.Is(err, kv.ErrLocked):
+		case errors.Is(err, kv.ErrLocked): // by the end of a run, which a job's transaction makes
 			return nil, t.locked(ctx, err)
 		case kv.Unknown(err): // step 2 will tell
 			t.unsure, t.life, last = true, cmp.Or(t.life, v.stamp.Life), err
 			continue
-		case err != nil:
+		case err != nil: // it was not sent
 			last = err
 			continue
-		case !o.Won:
+		case !o.Won: // another replica was first with one of the records
 			continue
 		}
 

@@ -18,8 +18,9 @@ import (
 
 // Release implements locking.Lease: rule N5, repeated until the store acknowledges it, the
 // deadline has passed, or ctx has ended. A store that refuses may accept it later, unless the
-// note is too large, and a commit that has lost may win. Once the store has decided, later calls return the same. If the deadline
-// passed first, the error matches ErrLeaseLost, and ErrNoQuorum or ErrRefused.
+// note is too large, and a commit that has lost may win. Once the store has decided, later calls
+// return the same. If the deadline passed first, the error matches ErrLeaseLost, and
+// ErrNoQuorum or ErrRefused.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	err := l.finish(ctx, note, false)
 	// About one run of a hundred bounds the entries of its job. Chance leaves no job out.
