@@ -65,7 +65,7 @@ type Acts interface {
 	Trigger(context.Context, acts.Act) (Request, error)
 	// PauseOrResume pauses or resumes; an id selects the pause to end.
 	PauseOrResume(ctx context.Context, act acts.Act, id string) (done view.Act, warning string, err error)
-	Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancelled, error)
+	Cancel(ctx context.Context, act acts.Act, waiting bool) (view.Cancelled, error)
 	// Backfill requests a backfill and returns its ticks; dry only returns them.
 	Backfill(ctx context.Context, act acts.Act, dry bool) ([]time.Time, error)
 	// Release takes a lock from its holder. Token 0 stands for the only holder.
@@ -76,12 +76,6 @@ type Acts interface {
 type About struct{ Name, Remedy string }
 
 const remedy = "Start what is down; quorate store check says what is wrong."
-
-// Cancelled is the result of a cancel.
-type Cancelled struct {
-	Runs      []view.Run // that were asked to stop
-	Withdrawn []view.Act // triggers and backfills
-}
 
 // A Request is a triggered run.
 type Request struct {

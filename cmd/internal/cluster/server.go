@@ -173,7 +173,7 @@ func (s *server) PauseOrResume(ctx context.Context, act acts.Act, id string) (vi
 	return done.Act, view.Text(done.Doubt), err
 }
 
-func (s *server) Cancel(ctx context.Context, act acts.Act, waiting bool) (done Cancelled, err error) {
+func (s *server) Cancel(ctx context.Context, act acts.Act, waiting bool) (done view.Cancelled, err error) {
 	body := map[string]any{"waiting": waiting}
 	if act.Run != "" {
 		body["run"] = act.Run

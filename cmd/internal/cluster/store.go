@@ -336,9 +336,9 @@ func (s *Store) PauseOrResume(ctx context.Context, act acts.Act, id string) (don
 }
 
 // Cancel implements Acts.
-func (s *Store) Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancelled, error) {
+func (s *Store) Cancel(ctx context.Context, act acts.Act, waiting bool) (view.Cancelled, error) {
 	done, err := s.Control.Cancel(ctx, act, waiting)
-	return Cancelled{asRows(done.Runs, view.NewRun), asRows(done.Withdrawn, view.NewAct)}, asked(err)
+	return done, asked(err)
 }
 
 // Backfill implements Acts.

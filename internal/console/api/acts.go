@@ -174,12 +174,6 @@ func askBackfill(ctx context.Context, c *call) (any, error) {
 	return answer, nil
 }
 
-// A cancelled is the result of a cancel.
-type cancelled struct {
-	Runs      []view.Run `json:"runs" jsonschema:"Runs that were asked to stop."`
-	Withdrawn []view.Act `json:"withdrawn" jsonschema:"Triggers and backfills that were withdrawn."`
-}
-
 func askCancel(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*cancelBody)
 	act := c.act(body.Reason)
@@ -189,14 +183,7 @@ func askCancel(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	c.accepted(act)
-	answer := cancelled{Runs: []view.Run{}, Withdrawn: []view.Act{}}
-	for _, e := range done.Runs {
-		answer.Runs = append(answer.Runs, view.NewRun(e))
-	}
-	for _, a := range done.Withdrawn {
-		answer.Withdrawn = append(answer.Withdrawn, view.NewAct(a))
-	}
-	return answer, nil
+	return done, nil
 }
 
 func askRelease(ctx context.Context, c *call) (any, error) {

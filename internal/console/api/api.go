@@ -281,7 +281,7 @@ func actRoutes() []route {
 	list := []route{
 		{path: "/jobs/{job}/trigger", kind: acts.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Act{}, answer: askTrigger},
 		{path: "/jobs/{job}/backfill", kind: acts.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: askBackfill},
-		{path: "/jobs/{job}/cancel", kind: acts.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: cancelled{}, answer: askCancel},
+		{path: "/jobs/{job}/cancel", kind: acts.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: askCancel},
 		{path: "/jobs/{job}/pause", kind: acts.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(acts.Pause)},
 		{path: "/jobs/{job}/resume", kind: acts.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(acts.Resume)},
 		{path: "/pause", kind: acts.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: pauseResult{}, answer: askPause},

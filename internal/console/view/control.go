@@ -56,26 +56,16 @@ func (c Control) resolveJob(ctx context.Context, act acts.Act) (acts.Act, error)
 		return act, err
 	}
 	act.Job = d.Key(act.Job)
-	if err := d.Require(act.Job); err != nil {
-		return act, c.requirePaused(ctx, act, err)
+	unknown := d.Require(act.Job)
+	if unknown == nil || act.Kind != acts.Resume {
+		return act, unknown
 	}
-	return act, nil
-}
-
-// requirePaused returns nil if the act ends a pause of its job, else unknown: a pause
-// outlives the other records of a removed job.
-func (c Control) requirePaused(ctx context.Context, act acts.Act, unknown error) error {
-	if act.Kind != acts.Resume {
-		return unknown
-	}
+	// A pause outlives the other records of a removed job.
 	open, err := c.Acts.Open(ctx)
-	if err != nil {
-		return err
+	if err == nil && !slices.ContainsFunc(open.Pauses, func(p acts.Act) bool { return p.Job == act.Job }) {
+		err = unknown
 	}
-	if !slices.ContainsFunc(open.Pauses, func(p acts.Act) bool { return p.Job == act.Job }) {
-		return unknown
-	}
-	return nil
+	return act, err
 }
 
 // Trigger requests one run of a job, now. The Job of the returned act is the key; see
@@ -86,22 +76,16 @@ func (c Control) Trigger(ctx context.Context, act acts.Act) (acts.Act, error) {
 	if err != nil {
 		return act, err
 	}
-	if err := c.checkParams(ctx, act); err != nil {
-		return act, err
+	if len(act.Params) > 0 && c.CheckParams != nil {
+		d, err := c.Directory(ctx)
+		if err == nil {
+			err = c.CheckParams(d.Last[act.Job].JobInfo, act.Params)
+		}
+		if err != nil {
+			return act, err
+		}
 	}
 	return c.Acts.Do(ctx, act)
-}
-
-// checkParams returns an error if the job refuses the params of the act.
-func (c Control) checkParams(ctx context.Context, act acts.Act) error {
-	if len(act.Params) == 0 || c.CheckParams == nil {
-		return nil
-	}
-	d, err := c.Directory(ctx)
-	if err != nil {
-		return err
-	}
-	return c.CheckParams(d.Last[act.Job].JobInfo, act.Params)
 }
 
 // PauseOrResume pauses or resumes a job, a tag or all jobs, as act.Kind says. It also
@@ -167,10 +151,8 @@ func (c Control) warning(ctx context.Context, act acts.Act) (string, error) {
 
 // A Cancelled is the result of a cancel.
 type Cancelled struct {
-	// Runs that were asked to stop, under the current name of their job.
-	Runs []ledger.Entry
-	// Withdrawn triggers and backfills.
-	Withdrawn []acts.Act
+	Runs      []Run `json:"runs" jsonschema:"Runs that were asked to stop."` // under the current name of their job
+	Withdrawn []Act `json:"withdrawn" jsonschema:"Triggers and backfills that were withdrawn."`
 }
 
 // maxCancelled bounds the runs of a job that one act cancels.
@@ -186,27 +168,17 @@ func (c Control) Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancel
 	if err != nil {
 		return Cancelled{}, err
 	}
-	var done Cancelled
+	done := Cancelled{Runs: []Run{}, Withdrawn: []Act{}}
 	if waiting {
 		if done.Withdrawn, err = c.withdraw(ctx, act); err != nil {
 			return done, err
 		}
 	}
-	done.Runs, err = c.cancel(ctx, act, name)
-	if err == nil && len(done.Runs)+len(done.Withdrawn) == 0 {
-		err = fmt.Errorf("%w: no run of %s is running; quorate runs lists them", ErrNotFound, name)
-	}
-	return done, err
-}
-
-// cancel asks runs of the named job to stop. It accepts a run ID with the job's current
-// name or with its key.
-func (c Control) cancel(ctx context.Context, act acts.Act, name string) (asked []ledger.Entry, err error) {
 	list, err := c.Runs(ctx, name, ledger.Query{Limit: maxCancelled, Outcomes: []ledger.Outcome{ledger.Running}})
 	if err != nil {
-		return nil, err
+		return done, err
 	}
-	only := act.Run
+	only := act.Run // with the job's current name or with its key
 	for _, e := range list {
 		kept := e
 		kept.Job = act.Job
@@ -214,18 +186,22 @@ func (c Control) cancel(ctx context.Context, act acts.Act, name string) (asked [
 			continue
 		}
 		if _, err := c.Acts.Do(ctx, act); err != nil {
-			return asked, err
+			return done, err
 		}
-		asked = append(asked, e)
+		done.Runs = append(done.Runs, NewRun(e))
 	}
-	return asked, nil
+	if len(done.Runs)+len(done.Withdrawn) == 0 {
+		err = fmt.Errorf("%w: no run of %s is running; quorate runs lists them", ErrNotFound, name)
+	}
+	return done, err
 }
 
 // withdraw closes the job's pending triggers and backfills.
-func (c Control) withdraw(ctx context.Context, act acts.Act) (closed []acts.Act, err error) {
+func (c Control) withdraw(ctx context.Context, act acts.Act) ([]Act, error) {
+	closed := []Act{}
 	open, err := c.Acts.Open(ctx)
 	if err != nil {
-		return nil, err
+		return closed, err
 	}
 	result := "withdrawn by " + act.By
 	if act.Reason != "" {
@@ -240,7 +216,7 @@ func (c Control) withdraw(ctx context.Context, act acts.Act) (closed []acts.Act,
 			errs = append(errs, err)
 			continue
 		}
-		closed = append(closed, r)
+		closed = append(closed, NewAct(r))
 	}
 	return closed, errors.Join(errs...)
 }

@@ -62,10 +62,22 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 	}
 	rows := make([]Job, len(versions))
 	for i, v := range versions {
-		rows[i] = newJob(v, now)
-		last, err := lastTick(ctx, r.Ledger, ask[i].Job, ends[i])
-		if err != nil {
-			return nil, err
+		rows[i] = Job{
+			Job: v.Name, Func: Optional(v.Func), Schedule: Optional(v.Schedule), Timezone: Optional(v.Timezone),
+			Description: Optional(v.Description), Published: Stamp(v.Published), Since: Stamp(v.Since), PublishedBy: Optional(v.Replica),
+			JitterMillis: Optional(v.Jitter.Milliseconds()),
+			Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
+		}
+		if s, err := v.Ticks(); err == nil { // else this release cannot read its schedule
+			for _, next := range v.Coming(s, now, 1) {
+				rows[i].Next = Stamp(next.Tick)
+			}
+		}
+		last := ends[i].Entries
+		if len(last) == 0 && !ends[i].Rest.IsZero() { // its last tick has many attempts
+			if last, err = r.Ledger.Ticks(ctx, ledger.Query{Job: ask[i].Job, Limit: 1}); err != nil {
+				return nil, err
+			}
 		}
 		if len(last) > 0 {
 			rows[i].LastTick, rows[i].LastOutcome = Stamp(last[0].Tick), Optional(last[0].Outcome)
@@ -78,37 +90,6 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 // lastRecords is how many records of a job are read to find its last tick. A tick
 // rarely has more.
 const lastRecords = 3
-
-// lastTick returns the last tick of a job, given its last records.
-func lastTick(ctx context.Context, store Store, key string, end ledger.Skimmed) ([]ledger.Entry, error) {
-	if len(end.Entries) > 0 || end.Rest.IsZero() {
-		return end.Entries, nil
-	}
-	return store.Ticks(ctx, ledger.Query{Job: key, Limit: 1}) // its last tick has many attempts
-}
-
-func newJob(v scheduler.Version, now time.Time) Job {
-	return Job{
-		Job: v.Name, Func: Optional(v.Func), Schedule: Optional(v.Schedule), Timezone: Optional(v.Timezone),
-		Description: Optional(v.Description), Next: nextTick(v.JobInfo, now),
-		Published: Stamp(v.Published), Since: Stamp(v.Since), PublishedBy: Optional(v.Replica),
-		JitterMillis: Optional(v.Jitter.Milliseconds()),
-		Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
-	}
-}
-
-// nextTick computes a published job's next tick; nil if it has none, or if this release
-// cannot read its schedule.
-func nextTick(j scheduler.JobInfo, now time.Time) *string {
-	s, err := j.Ticks()
-	if err != nil {
-		return nil
-	}
-	for _, next := range j.Coming(s, now, 1) {
-		return Stamp(next.Tick)
-	}
-	return nil
-}
 
 // MarkPaused sets Paused of each job. Unknown is that of OpenActs.
 func (r Reader) MarkPaused(ctx context.Context, rows []Job) (unknown string, err error) {

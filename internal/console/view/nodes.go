@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,24 @@ type Finding struct {
 	Text  string `json:"text" jsonschema:"The problem, and what to do."`
 }
 
+// A Lock is a held lock, or a run that never reported its end.
+type Lock struct {
+	Job        string         `json:"job" jsonschema:"Name of the job or the lock."`
+	State      string         `json:"state" jsonschema:"held, unknown, partial or unfinished."`
+	Holder     *string        `json:"holder" jsonschema:"Replica that holds it."`
+	Tick       *string        `json:"tick"`
+	Stream     *string        `json:"stream" jsonschema:"Stream of the tick: schedule, manual or backfill."`
+	Beside     bool           `json:"beside" jsonschema:"The run may overlap with other ticks (overlap: allow)."`
+	Token      *locking.Token `json:"token" jsonschema:"Fencing token of the claim."`
+	Attempt    *int           `json:"attempt"`
+	OnCrash    *string        `json:"on_crash" jsonschema:"Policy of the claim: skip or rerun."`
+	Since      *string        `json:"since" jsonschema:"When the claim was granted."`
+	LeftMillis *int64         `json:"left_ms" jsonschema:"Time until the lease ends; null: it has no end."`
+	Nodes      string         `json:"nodes" jsonschema:"How many nodes hold it, of all, such as 3/5."`
+	Done       bool           `json:"done" jsonschema:"The claim was finished, though a node still holds the lock."`
+	Void       bool           `json:"void" jsonschema:"The claim was given back, though a node still holds the lock."`
+}
+
 // Locks are those of a store, as an operator sees them.
 type Locks interface {
 	// Holders lists who holds which lock.
@@ -124,18 +143,10 @@ func Forget(ctx context.Context, l Locks, key string) error {
 	if err != nil && !errors.Is(err, locking.ErrUnknownName) {
 		return err
 	}
-	if failed := forgetSlots(ctx, l, key); failed != nil {
-		return failed
-	}
-	return err
-}
-
-// forgetSlots asks for all of them at once, so that they share requests.
-func forgetSlots(ctx context.Context, l Locks, key string) error {
 	names := scheduler.BackfillSlots(key)
 	errs := make([]error, len(names))
 	var asking sync.WaitGroup
-	for i, name := range names {
+	for i, name := range names { // all at once, so that they share requests
 		asking.Go(func() {
 			if err := l.ForgetLock(ctx, name); !errors.Is(err, locking.ErrUnknownName) {
 				errs[i] = err
@@ -143,7 +154,7 @@ func forgetSlots(ctx context.Context, l Locks, key string) error {
 		})
 	}
 	asking.Wait()
-	return errors.Join(errs...)
+	return cmp.Or(errors.Join(errs...), err)
 }
 
 // ForgetJob returns the Forget of scheduler.Stores: nothing stored is no error.
@@ -192,24 +203,6 @@ func lockState(h locking.Holding) string {
 		return "unknown"
 	}
 	return "held"
-}
-
-// A Lock is a held lock, or a run that never reported its end.
-type Lock struct {
-	Job        string         `json:"job" jsonschema:"Name of the job or the lock."`
-	State      string         `json:"state" jsonschema:"held, unknown, partial or unfinished."`
-	Holder     *string        `json:"holder" jsonschema:"Replica that holds it."`
-	Tick       *string        `json:"tick"`
-	Stream     *string        `json:"stream" jsonschema:"Stream of the tick: schedule, manual or backfill."`
-	Beside     bool           `json:"beside" jsonschema:"The run may overlap with other ticks (overlap: allow)."`
-	Token      *locking.Token `json:"token" jsonschema:"Fencing token of the claim."`
-	Attempt    *int           `json:"attempt"`
-	OnCrash    *string        `json:"on_crash" jsonschema:"Policy of the claim: skip or rerun."`
-	Since      *string        `json:"since" jsonschema:"When the claim was granted."`
-	LeftMillis *int64         `json:"left_ms" jsonschema:"Time until the lease ends; null: it has no end."`
-	Nodes      string         `json:"nodes" jsonschema:"How many nodes hold it, of all, such as 3/5."`
-	Done       bool           `json:"done" jsonschema:"The claim was finished, though a node still holds the lock."`
-	Void       bool           `json:"void" jsonschema:"The claim was given back, though a node still holds the lock."`
 }
 
 // unreadableTicks is how many of the latest ticks Unreadable reads.

@@ -62,90 +62,6 @@ func (r Reader) schedule(j scheduler.JobInfo) (schedule.Schedule, bool) {
 	return r.Served(j)
 }
 
-// Runs returns the runs of the named job that match the query, newest first.
-func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
-	d, err := r.Directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	q.Job = d.Key(job)
-	list, err := r.Ledger.Runs(ctx, q)
-	if err == nil && len(list) == 0 {
-		err = d.Require(q.Job)
-	}
-	return d.namedAll(list), err
-}
-
-// RunsOfEach returns the runs of every job that match the query, newest first. The
-// limit applies to each job.
-func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
-	return ofEach(ctx, r, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) {
-		return r.Ledger.Runs(ctx, q)
-	})
-}
-
-// TicksOfEach returns the ticks of every job that match the query, newest first, with
-// computed ones. The limit applies to each job.
-func (r Reader) TicksOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
-	return ofEach(ctx, r, q, func(ctx context.Context, d Directory, q ledger.Query) ([]ledger.Entry, error) {
-		return ticksOf(ctx, r, d, q)
-	})
-}
-
-func ofEach(ctx context.Context, r Reader, q ledger.Query, read func(context.Context, Directory, ledger.Query) ([]ledger.Entry, error)) ([]ledger.Entry, error) {
-	d, err := r.Directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	lists := make([][]ledger.Entry, len(d.Keys))
-	err = inParallel(ctx, len(d.Keys), func(ctx context.Context, i int) error {
-		of := q
-		of.Job = d.Keys[i]
-		list, err := read(ctx, d, of)
-		lists[i] = d.namedAll(list)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	all := slices.Concat(lists...)
-	slices.SortStableFunc(all, newestFirst)
-	return all, nil
-}
-
-// Ticks returns the ticks of the named job that match the query, newest first. It
-// includes computed ones, which no replica recorded.
-func (r Reader) Ticks(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
-	d, err := r.Directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	q.Job = d.Key(job)
-	list, err := ticksOf(ctx, r, d, q)
-	if err == nil && len(list) == 0 {
-		err = d.Require(q.Job)
-	}
-	return d.namedAll(list), err
-}
-
-// ticksOf returns the ticks of the job with the key q.Job.
-func ticksOf(ctx context.Context, r Reader, d Directory, q ledger.Query) ([]ledger.Entry, error) {
-	list, err := r.Ledger.Ticks(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	missed, err := r.unrecorded(ctx, d, q, list)
-	if err != nil {
-		return nil, err
-	}
-	if len(missed) > 0 {
-		list = append(list, missed...)
-		slices.SortStableFunc(list, func(a, b ledger.Entry) int { return b.OrderKey().Compare(a.OrderKey()) })
-		list = list[:min(len(list), q.Limit)]
-	}
-	return list, nil
-}
-
 // ErrNotFound is wrapped by errors about things that do not exist.
 var ErrNotFound = errors.New("not found")
 
@@ -285,10 +201,21 @@ func (s *DirectoryCache) get(ctx context.Context, read func(context.Context) (Di
 		return read(ctx)
 	}
 	for {
-		r, mine := s.join()
+		s.mu.Lock()
+		r, mine := s.last, false
+		if r == nil || time.Since(r.began) >= s.For {
+			r, mine = &reading{began: time.Now(), done: make(chan struct{})}, true
+			s.last = r
+		}
+		s.mu.Unlock()
 		if mine {
 			r.d, r.err = read(ctx)
-			s.finish(r)
+			s.mu.Lock()
+			if r.err != nil && s.last == r { // a failed reading is not cached
+				s.last = nil
+			}
+			s.mu.Unlock()
+			close(r.done)
 			return r.d, r.err
 		}
 		select {
@@ -301,28 +228,6 @@ func (s *DirectoryCache) get(ctx context.Context, read func(context.Context) (Di
 		}
 		// The reader may have failed because its own context ended: try again.
 	}
-}
-
-// join returns the last reading unless it is too old, or a new one for the caller to
-// finish.
-func (s *DirectoryCache) join() (r *reading, mine bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.last != nil && time.Since(s.last.began) < s.For {
-		return s.last, false
-	}
-	s.last = &reading{began: time.Now(), done: make(chan struct{})}
-	return s.last, true
-}
-
-// finish wakes the waiting readers. A failed reading is not cached.
-func (s *DirectoryCache) finish(r *reading) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.err != nil && s.last == r {
-		s.last = nil
-	}
-	close(r.done)
 }
 
 // A Host is what the replica at hand has for the parts of a program that count or show it.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -318,7 +316,14 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 		return isRun(e, run) && (attempt == 0 || e.Attempt == attempt) && (run != "" || e.Outcome != ledger.Running)
 	})
 	if i < 0 {
-		return Log{}, noSuchRun(job, run, attempt)
+		what := fmt.Sprintf("no run of %s has ended", job)
+		if run != "" {
+			what = fmt.Sprintf("%s has no run %q", job, run)
+		}
+		if attempt != 0 {
+			what += fmt.Sprintf(" as attempt %d", attempt)
+		}
+		return Log{}, fmt.Errorf("%w: %s; quorate runs %s lists them", ErrNotFound, what, job)
 	}
 	e := list[i]
 	log, err := r.Ledger.Log(ctx, key, e.OrderKey(), e.Token)
@@ -326,18 +331,6 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 		return Log{}, fmt.Errorf("log of %s %w: the run logged nothing, or its log is not stored yet, or no longer kept", e.ID(), ErrNotFound)
 	}
 	return NewLog(d.named(e), log), err
-}
-
-// noSuchRun describes the run that was not found.
-func noSuchRun(job, run string, attempt int) error {
-	what := fmt.Sprintf("no run of %s has ended", job)
-	if run != "" {
-		what = fmt.Sprintf("%s has no run %q", job, run)
-	}
-	if attempt != 0 {
-		what += fmt.Sprintf(" as attempt %d", attempt)
-	}
-	return fmt.Errorf("%w: %s; quorate runs %s lists them", ErrNotFound, what, job)
 }
 
 // isRun reports whether text is the ID or the tick of an entry. Empty text matches any.
@@ -353,28 +346,4 @@ func NewLog(e ledger.Entry, log ledger.Log) Log {
 		ID: row.ID, Job: row.Job, Tick: row.Tick, Token: row.Token, Attempt: row.Attempt, Replica: row.Replica,
 		Outcome: row.Outcome, AsOf: Stamp(log.At), Cut: log.Cut, Text: log.Text,
 	}
-}
-
-// maxParallel bounds the parallel reads of one listing: enough to keep the nodes busy, too
-// few to delay their votes.
-const maxParallel = 16
-
-// inParallel calls f for each index below n, up to maxParallel in parallel. It returns the
-// first error and starts no further call after it.
-func inParallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, maxParallel) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if err := f(ctx, int(i)); err != nil {
-					cancel(err) // the first one stays
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
 }

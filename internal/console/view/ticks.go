@@ -3,12 +3,122 @@ package view
 import (
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
+
+// Runs returns the runs of the named job that match the query, newest first.
+func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.Job = d.Key(job)
+	list, err := r.Ledger.Runs(ctx, q)
+	if err == nil && len(list) == 0 {
+		err = d.Require(q.Job)
+	}
+	return d.namedAll(list), err
+}
+
+// RunsOfEach returns the runs of every job that match the query, newest first. The
+// limit applies to each job.
+func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	return ofEach(ctx, r, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) {
+		return r.Ledger.Runs(ctx, q)
+	})
+}
+
+// TicksOfEach returns the ticks of every job that match the query, newest first, with
+// computed ones. The limit applies to each job.
+func (r Reader) TicksOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	return ofEach(ctx, r, q, func(ctx context.Context, d Directory, q ledger.Query) ([]ledger.Entry, error) {
+		return ticksOf(ctx, r, d, q)
+	})
+}
+
+func ofEach(ctx context.Context, r Reader, q ledger.Query, read func(context.Context, Directory, ledger.Query) ([]ledger.Entry, error)) ([]ledger.Entry, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]ledger.Entry, len(d.Keys))
+	err = inParallel(ctx, len(d.Keys), func(ctx context.Context, i int) error {
+		of := q
+		of.Job = d.Keys[i]
+		list, err := read(ctx, d, of)
+		lists[i] = d.namedAll(list)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(lists...)
+	slices.SortStableFunc(all, newestFirst)
+	return all, nil
+}
+
+// Ticks returns the ticks of the named job that match the query, newest first. It
+// includes computed ones, which no replica recorded.
+func (r Reader) Ticks(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.Job = d.Key(job)
+	list, err := ticksOf(ctx, r, d, q)
+	if err == nil && len(list) == 0 {
+		err = d.Require(q.Job)
+	}
+	return d.namedAll(list), err
+}
+
+// ticksOf returns the ticks of the job with the key q.Job.
+func ticksOf(ctx context.Context, r Reader, d Directory, q ledger.Query) ([]ledger.Entry, error) {
+	list, err := r.Ledger.Ticks(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	missed, err := r.unrecorded(ctx, d, q, list)
+	if err != nil {
+		return nil, err
+	}
+	if len(missed) > 0 {
+		list = append(list, missed...)
+		slices.SortStableFunc(list, func(a, b ledger.Entry) int { return b.OrderKey().Compare(a.OrderKey()) })
+		list = list[:min(len(list), q.Limit)]
+	}
+	return list, nil
+}
+
+// maxParallel bounds the parallel reads of one listing: enough to keep the nodes busy, too
+// few to delay their votes.
+const maxParallel = 16
+
+// inParallel calls f for each index below n, up to maxParallel in parallel. It returns the
+// first error and starts no further call after it.
+func inParallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, maxParallel) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				if err := f(ctx, int(i)); err != nil {
+					cancel(err) // the first one stays
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
 
 // settlingTime is how long a served job's tick without an entry is not yet shown as
 // missed: its outcome may be on the way.
