@@ -74,10 +74,10 @@ type nodesPage struct {
 }
 
 func loadNodes(ctx context.Context, v *visit) (any, error) {
-	shown := nodesPage{Nodes: v.cfg.Nodes.Nodes(ctx)}
+	shown := nodesPage{Nodes: v.p.cfg.Nodes.Nodes(ctx)}
 	shown.Lines = []line{quorumLine(v, shown.Nodes)}
 	if v.query.Get("check") != "" {
-		shown.Checks = v.cfg.Nodes.Checks(ctx)
+		shown.Checks = v.p.cfg.Nodes.Checks(ctx)
 	}
 	return shown, nil
 }
@@ -98,7 +98,7 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	recent, err := lastKnown(v, "tokens", func() (view.Page, error) {
-		return v.cfg.Control.Recent(ctx, view.RecentQuery{Limit: tokensLookedAt})
+		return v.p.cfg.Control.Recent(ctx, view.RecentQuery{Limit: tokensLookedAt})
 	})
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func loadAudit(ctx context.Context, v *visit) (any, error) {
 	query := v.only("limit", "cursor")
 	maps.Copy(query, filters)
 	p, err := rows[view.Act](ctx, v, "/audit", query)
-	return auditPage{Acts: p.Items, Kinds: v.api.Choices("/audit", "act"), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
+	return auditPage{Acts: p.Items, Kinds: v.p.api.Choices("/audit", "act"), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
 }
 
 // configurationPage shows this replica's configuration, the served sets of jobs, and their
@@ -170,9 +170,9 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := configurationPage{Replica: v.cfg.ID, Drift: c.Drift}
+	shown := configurationPage{Replica: v.p.cfg.ID, Drift: c.Drift}
 	for _, set := range c.Sets {
-		shown.Sets = append(shown.Sets, setRow{set, slices.Contains(set.Replicas, v.cfg.ID)})
+		shown.Sets = append(shown.Sets, setRow{set, slices.Contains(set.Replicas, v.p.cfg.ID)})
 	}
 	if c.Settings != nil {
 		text, err := json.MarshalIndent(c.Settings, "", "  ")
@@ -187,7 +187,7 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 	if shown.Shown, err = loadSet(ctx, v, v.query.Get("set")); err != nil {
 		return nil, err
 	}
-	d, err := lastKnown(v, "directory", func() (view.Directory, error) { return v.cfg.Control.Directory(ctx) })
+	d, err := lastKnown(v, "directory", func() (view.Directory, error) { return v.p.cfg.Control.Directory(ctx) })
 	for _, version := range d.Versions {
 		if version.Drift {
 			shown.Jobs = append(shown.Jobs, version)

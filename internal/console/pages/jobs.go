@@ -106,7 +106,7 @@ type ticksPage struct {
 
 func loadTicks(ctx context.Context, v *visit) (any, error) {
 	query := v.only("outcome", "trigger", "reason", "since", "cursor")
-	choices := func(name string) []string { return v.api.Choices("/ticks", name) }
+	choices := func(name string) []string { return v.p.api.Choices("/ticks", name) }
 	shown := ticksPage{Job: v.query.Get("job"), Outcomes: choices("outcome"), Triggers: choices("trigger"), Codes: choices("reason"), Filtered: len(query) > 0}
 	query.Set("limit", "50")
 	path, in := "/ticks", []string(nil)

@@ -55,7 +55,7 @@ type openActs struct {
 
 // A glance is the data of the overview. Parts that could not be read are empty.
 type glance struct {
-	*visit
+	v        *visit
 	nodes    []view.Node
 	replicas api.Page[view.Replica]
 	entries  []ledger.Entry
@@ -97,7 +97,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 
 // fresh reports whether all entries and replicas are younger than the shortest range.
 func (all *glance) fresh() bool {
-	from := all.Now.Add(-spans()[0])
+	from := all.v.Now.Add(-spans()[0])
 	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&
 		!slices.ContainsFunc(all.entries, func(e ledger.Entry) bool { return e.OrderKey().Before(from) }) &&
 		!slices.ContainsFunc(all.replicas.Items, func(r view.Replica) bool { return view.Time(r.Started).Before(from) })
@@ -123,7 +123,7 @@ func shortSpan(d time.Duration) string {
 
 // readView reads all parts in parallel.
 func readView(ctx context.Context, v *visit, span time.Duration) *glance {
-	all := &glance{visit: v, asked: v.Now.Add(-span)}
+	all := &glance{v: v, asked: v.Now.Add(-span)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	part := func(read func() error) {
@@ -135,7 +135,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 			}
 		})
 	}
-	part(func() error { all.nodes = v.cfg.Nodes.Nodes(ctx); return nil })
+	part(func() error { all.nodes = v.p.cfg.Nodes.Nodes(ctx); return nil })
 	part(func() (err error) {
 		all.replicas, err = rows[view.Replica](ctx, v, "/replicas", nil)
 		return err
@@ -146,7 +146,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 	})
 	part(func() error {
 		open, err := lastKnown(v, "open", func() (openActs, error) {
-			open, unknown, err := v.cfg.Control.OpenActs(ctx)
+			open, unknown, err := v.p.cfg.Control.OpenActs(ctx)
 			return openActs{open, unknown}, err
 		})
 		all.open = open
@@ -162,8 +162,8 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 
 // readLatest reads the latest ticks of the range, and the problems of the last 24 hours.
 func (all *glance) readLatest(ctx context.Context) error {
-	p, err := lastKnown(all.visit, "latest "+all.query.Get("range"), func() (view.Page, error) {
-		return all.cfg.Control.Recent(ctx, view.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
+	p, err := lastKnown(all.v, "latest "+all.v.query.Get("range"), func() (view.Page, error) {
+		return all.v.p.cfg.Control.Recent(ctx, view.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
 	})
 	all.since = all.asked
 	if err != nil {
@@ -175,8 +175,8 @@ func (all *glance) readLatest(ctx context.Context) error {
 		all.since = p.Entries[len(p.Entries)-1].OrderKey()
 		from = all.since.Add(time.Millisecond)
 	}
-	all.problems, err = lastKnown(all.visit, "problems", func() ([]view.JobProblems, error) {
-		return all.Pages.problems.Read(ctx, all.cfg.Control.Reader, p.Entries, from, all.Now)
+	all.problems, err = lastKnown(all.v, "problems", func() ([]view.JobProblems, error) {
+		return all.v.p.problems.Read(ctx, all.v.p.cfg.Control.Reader, p.Entries, from, all.v.Now)
 	})
 	return err
 }
@@ -199,25 +199,25 @@ func lineOf(s view.Sentence, path string) line { return line{s.Level, s.Text, pa
 
 // words describes the cluster, the most important first.
 func (all *glance) words() []line {
-	lines := append([]line{quorumLine(all.visit, all.nodes)}, all.warningLines()...)
+	lines := append([]line{quorumLine(all.v, all.nodes)}, all.warningLines()...)
 	if all.unknown != nil {
 		why := "no quorum of nodes answers"
 		switch {
-		case view.Quorate(all.nodes) == nil && all.OneStore():
+		case view.Quorate(all.nodes) == nil && all.v.OneStore():
 			why = "it could not be read, although the store answers"
 		case view.Quorate(all.nodes) == nil:
 			why = "it could not be read, although the nodes answer"
-		case all.OneStore():
+		case all.v.OneStore():
 			why = "the store does not answer"
 		}
-		return append(lines, line{view.Bad, "The state of the replicas is unknown: " + why + ".", all.To("/nodes"), all.unknown.Error()})
+		return append(lines, line{view.Bad, "The state of the replicas is unknown: " + why + ".", all.v.To("/nodes"), all.unknown.Error()})
 	}
 	var latest []view.Tick
 	for _, e := range all.entries {
 		latest = append(latest, view.NewTick(e))
 	}
 	lines = append(lines, all.replicaLine(latest),
-		lineOf(view.TickHealth(latest, all.cut, all.countedSince()), all.To("/ticks")),
+		lineOf(view.TickHealth(latest, all.cut, all.countedSince()), all.v.To("/ticks")),
 		all.problemLine(view.Bad, "Failed", view.ProblemFailed, whyOf),
 		all.problemLine(view.Warn, "Missed", view.ProblemMissed, whyOf),
 		all.problemLine(view.Warn, "Interrupted and run again", view.ProblemInterrupted, interruptedBy),
@@ -228,11 +228,11 @@ func (all *glance) words() []line {
 
 // warningLines are the problems of the replica that serves the page.
 func (all *glance) warningLines() []line {
-	if all.warnings == nil {
+	if all.v.p.warnings == nil {
 		return nil
 	}
 	var lines []line
-	for _, text := range all.warnings() {
+	for _, text := range all.v.p.warnings() {
 		lines = append(lines, line{Level: view.Warn, Text: text})
 	}
 	return lines
@@ -245,14 +245,14 @@ func quorumLine(v *visit, nodes []view.Node) line {
 
 // replicaLine describes the replicas, and the ones that are gone.
 func (all *glance) replicaLine(latest []view.Tick) line {
-	s, drift := view.ReplicaHealth(all.replicas.Items, latest, all.asOf())
-	if !all.Stale.IsZero() {
-		return line{view.Calm, "At " + all.clock(all.Stale) + ": " + s.Text, all.To("/replicas"), s.More}
+	s, drift := view.ReplicaHealth(all.replicas.Items, latest, all.v.asOf())
+	if !all.v.Stale.IsZero() {
+		return line{view.Calm, "At " + all.v.clock(all.v.Stale) + ": " + s.Text, all.v.To("/replicas"), s.More}
 	}
 	if drift {
-		return lineOf(s, all.To("/configuration"))
+		return lineOf(s, all.v.To("/configuration"))
 	}
-	return lineOf(s, all.To("/replicas"))
+	return lineOf(s, all.v.To("/replicas"))
 }
 
 // problemLine names the jobs with a problem in the last 24 hours, the latest first.
@@ -271,8 +271,8 @@ func (all *glance) problemLine(level view.Level, name string, kind view.Problem,
 	}
 	last := list[0].Last[kind]
 	return line{
-		Level: level, Text: name + " in the last 24 h: " + view.And(names) + ".", Path: all.runPath(last),
-		More: "Last " + ago(last.OrderKey().Sub(all.Now)) + ", " + last.Job + ": " + why(last),
+		Level: level, Text: name + " in the last 24 h: " + view.And(names) + ".", Path: all.v.runPath(last),
+		More: "Last " + ago(last.OrderKey().Sub(all.v.Now)) + ", " + last.Job + ": " + why(last),
 	}
 }
 
@@ -290,14 +290,14 @@ func interruptedBy(e ledger.Entry) string {
 func (all *glance) lackingLine() line {
 	var dropped, unread []string
 	for _, p := range all.problems {
-		switch text := p.Job + " since " + all.clock(p.Since); {
+		switch text := p.Job + " since " + all.v.clock(p.Since); {
 		case p.Unread:
 			unread = append(unread, text)
 		case !p.Since.IsZero():
 			dropped = append(dropped, text)
 		}
 	}
-	l := line{Level: view.Calm, Path: all.To("/ticks")}
+	l := line{Level: view.Calm, Path: all.v.To("/ticks")}
 	switch {
 	case len(unread) > 0:
 		l.Text = "Not all of the last 24 h is counted yet: " + view.And(unread) + "."
@@ -323,7 +323,7 @@ func writer(e ledger.Entry) string {
 
 func (all *glance) pauseLine() line {
 	if all.open.unknown != "" {
-		return line{Level: view.Warn, Text: all.open.unknown + ".", Path: all.To("/nodes")}
+		return line{Level: view.Warn, Text: all.open.unknown + ".", Path: all.v.To("/nodes")}
 	}
 	var names []string
 	for _, p := range all.open.Pauses {
@@ -334,8 +334,8 @@ func (all *glance) pauseLine() line {
 	}
 	first := all.open.Pauses[0]
 	return line{
-		Level: view.Warn, Text: "Paused: " + view.And(names) + ".", Path: all.To("/jobs"),
-		More: first.By + " " + ago(first.At.Sub(all.Now)) + ": " + first.Reason,
+		Level: view.Warn, Text: "Paused: " + view.And(names) + ".", Path: all.v.To("/jobs"),
+		More: first.By + " " + ago(first.At.Sub(all.v.Now)) + ": " + first.Reason,
 	}
 }
 
@@ -348,15 +348,15 @@ func (all *glance) runningLine() line {
 	for _, e := range list {
 		names = append(names, e.Job+" (replica "+e.Replica+")")
 	}
-	return line{Level: view.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), view.And(names)), Path: all.filtered("/ticks", "outcome=running")}
+	return line{Level: view.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), view.And(names)), Path: all.v.filtered("/ticks", "outcome=running")}
 }
 
 func (all *glance) nextLine() line {
 	switch {
-	case !all.Stale.IsZero(): // none starts before the nodes answer again
+	case !all.v.Stale.IsZero(): // none starts before the nodes answer again
 		return line{}
 	case len(all.next.Items) == 0:
-		return lineOf(view.NoTickPlanned(), all.To("/jobs"))
+		return lineOf(view.NoTickPlanned(), all.v.To("/jobs"))
 	}
 	n := all.next.Items[0]
 	if i := slices.IndexFunc(all.next.Items, func(n view.Next) bool { return n.Paused == nil }); i >= 0 {
@@ -370,7 +370,7 @@ func (all *glance) nextLine() line {
 	if n.Paused != nil {
 		text = "All next ticks are paused: " + n.Job + " skips its tick "
 	}
-	return line{Level: view.Calm, Text: text + ago(at.Sub(all.Now)) + ", at " + all.clock(at) + ".", Path: all.To("/jobs", n.Job)}
+	return line{Level: view.Calm, Text: text + ago(at.Sub(all.v.Now)) + ", at " + all.v.clock(at) + ".", Path: all.v.To("/jobs", n.Job)}
 }
 
 // with returns the entries with one of the outcomes.
@@ -387,9 +387,9 @@ func (all *glance) with(outcomes ...ledger.Outcome) []ledger.Entry {
 // countedSince is when the counted ticks begin.
 func (all *glance) countedSince() string {
 	if all.cut {
-		return all.clock(all.since)
+		return all.v.clock(all.since)
 	}
-	return all.minute(all.since)
+	return all.v.minute(all.since)
 }
 
 func firstLine(text string) string {

@@ -108,7 +108,7 @@ func (p *Pages) Route(mux *http.ServeMux) {
 }
 
 // NoUsers reports whether nobody can log in.
-func (p *Pages) NoUsers() bool { return p.gate.NoUsers() }
+func (v *visit) NoUsers() bool { return v.p.gate.NoUsers() }
 
 // serveSheet serves a page.
 func (p *Pages) serveSheet(w http.ResponseWriter, r *http.Request, one sheet) {
@@ -144,7 +144,7 @@ func (p *Pages) enter(r *http.Request, one sheet) (*visit, *problem.Problem) {
 
 func (p *Pages) visit(r *http.Request, one sheet) *visit {
 	return &visit{
-		Pages: p, address: address{p.cfg.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
+		p: p, address: address{p.cfg.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
 		r: r, sheet: one, Title: p.titleOf(one), ID: identity.Identity{Address: p.gate.Address(r)},
 	}
 }
@@ -198,8 +198,8 @@ func readFiles() (map[string]file, error) {
 }
 
 // Static is the address of a static file, which changes with its content.
-func (p *Pages) Static(name string) string {
-	return p.cfg.BasePath + "/static/" + name + "?v=" + p.files[name].tag
+func (v *visit) Static(name string) string {
+	return v.Base + "/static/" + name + "?v=" + v.p.files[name].tag
 }
 
 func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request) {

@@ -69,13 +69,13 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 	log, err := read[view.Log](ctx, v, "/runs/{run}/log", url.Values(nil))
 	if err != nil {
-		shown.NoLog = v.api.Explain(v.r, err).Detail
+		shown.NoLog = v.p.api.Explain(v.r, err).Detail
 	} else {
 		shown.Log = &log
 	}
 	if shown.Going {
 		shown.NoLog = ""
-		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.cfg.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
+		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.p.cfg.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
 	}
 }
 

@@ -78,7 +78,7 @@ func (r ruler) point(at time.Time, b bar) bar {
 
 func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
 
-// A drawing places the ticks of a view.
+// A drawing places what was read on a ruler.
 type drawing struct {
 	*glance
 	ruler
@@ -86,11 +86,11 @@ type drawing struct {
 
 // draw draws the view.
 func draw(all *glance, span time.Duration) timeline {
-	d := drawing{all, ruler{from: all.Now.Add(-span), to: all.Now.Add(span / (futurePart - 1))}}
-	now := d.at(d.Now)
+	d := drawing{all, ruler{from: all.v.Now.Add(-span), to: all.v.Now.Add(span / (futurePart - 1))}}
+	now := d.at(d.v.Now)
 	t := timeline{NowX: percent(now), Ahead: percent(100 - now), Grid: d.grid()}
 	if d.cut {
-		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, since %s.", len(d.entries), d.clock(d.since))
+		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, since %s.", len(d.entries), d.v.clock(d.since))
 	}
 	y := axisHeight
 	add := func(l lane) {
@@ -142,11 +142,11 @@ func (d drawing) replicaLane(name string) lane {
 		}
 	}
 	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), view.Count(ran(d.entries), "tick", "ticks"))
-	for _, c := range d.contests.since(d.from) {
-		if name == d.cfg.ID {
+	for _, c := range d.v.p.contests.since(d.from) {
+		if name == d.v.p.cfg.ID {
 			l.Bars = append(l.Bars, d.point(c.at, bar{
-				Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: d.To("/jobs", c.job),
-				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, d.clock(c.tick)),
+				Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: d.v.To("/jobs", c.job),
+				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, d.v.clock(c.tick)),
 			}))
 		}
 	}
@@ -167,11 +167,11 @@ func ran(entries []ledger.Entry) int {
 // runBar is the bar of a run.
 func (d drawing) runBar(e ledger.Entry) bar {
 	row := view.NewTick(e)
-	end, took := e.Finished, d.Took(row.Run)
+	end, took := e.Finished, d.v.Took(row.Run)
 	if end.IsZero() {
 		end = e.Started
 		if e.Outcome == ledger.Running {
-			end = d.Now
+			end = d.v.Now
 		}
 	}
 	m := markOf(e.Outcome)
@@ -180,14 +180,14 @@ func (d drawing) runBar(e ledger.Entry) bar {
 		head += " after " + took
 	}
 	said := []string{
-		head, "tick " + d.clock(e.Tick) + ", started " + d.clock(e.Started),
+		head, "tick " + d.v.clock(e.Tick) + ", started " + d.v.clock(e.Started),
 		strings.TrimSuffix(fmt.Sprintf("token %d, votes %s", e.Token, view.Text(row.Votes)), ", votes "), e.Reason.String(), firstLine(e.Error),
 	}
 	if e.Interruptions > 0 {
 		said = append(said, "run again: an attempt on "+e.InterruptedOn+" was interrupted")
 	}
 	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
-	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.runPath(e)}
+	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.v.runPath(e)}
 }
 
 // idleLane has the ticks that did not run.
@@ -197,8 +197,8 @@ func (d drawing) idleLane() lane {
 		if !e.Ran() {
 			m := markOf(e.Outcome)
 			l.Bars = append(l.Bars, d.point(e.OrderKey(), bar{
-				mark: m, Kind: "tick", Path: d.runPath(e),
-				Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, d.clock(e.Tick), e.Reason),
+				mark: m, Kind: "tick", Path: d.v.runPath(e),
+				Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, d.v.clock(e.Tick), e.Reason),
 			}))
 		}
 	}
@@ -214,12 +214,12 @@ func (d drawing) plannedLane() lane {
 			continue
 		}
 		b := d.point(at, bar{
-			mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: d.To("/jobs", n.Job),
-			Title: fmt.Sprintf("%s starts %s, at %s", n.Job, ago(at.Sub(d.Now)), d.clock(at)),
+			mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: d.v.To("/jobs", n.Job),
+			Title: fmt.Sprintf("%s starts %s, at %s", n.Job, ago(at.Sub(d.v.Now)), d.v.clock(at)),
 		})
 		if n.Paused != nil {
 			b.mark = markOf(ledger.Skipped)
-			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(d.Now)), d.clock(at), *n.Paused)
+			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(d.v.Now)), d.v.clock(at), *n.Paused)
 		}
 		l.Bars = append(l.Bars, b)
 	}
@@ -267,14 +267,14 @@ func (d drawing) grid() []gridLine {
 			step = one
 		}
 	}
-	_, offset := d.Now.In(d.zone).Zone()
+	_, offset := d.v.Now.In(d.v.zone).Zone()
 	shift := time.Duration(offset) * time.Second
 	var list []gridLine
 	for at := d.from.Add(shift).Truncate(step).Add(step).Add(-shift); at.Before(d.to); at = at.Add(step) {
 		if x := d.at(at); x > 2 && x < 97 {
-			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: d.local}
-			if math.Abs(x-d.at(d.Now)) > nearNow {
-				l.Text = at.In(d.zone).Format("15:04")
+			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: d.v.local}
+			if math.Abs(x-d.at(d.v.Now)) > nearNow {
+				l.Text = at.In(d.v.zone).Format("15:04")
 			}
 			list = append(list, l)
 		}

@@ -19,7 +19,7 @@ import (
 
 // A visit is one request for a page, and the data of its template.
 type visit struct {
-	*Pages
+	p *Pages
 	address
 	times
 	freshness
@@ -41,13 +41,13 @@ func (v *visit) asOf() time.Time {
 }
 
 // OneStore reports whether one store keeps everything, which has no votes.
-func (v *visit) OneStore() bool { return v.cfg.Nodes.NodeKind() == view.KindStore }
+func (v *visit) OneStore() bool { return v.p.cfg.Nodes.NodeKind() == view.KindStore }
 
 // Replica is the one that serves the page, and Version its release.
-func (v *visit) Replica() string { return v.cfg.ID }
+func (v *visit) Replica() string { return v.p.cfg.ID }
 
 // Version is that of the replica.
-func (v *visit) Version() string { return v.cfg.Version }
+func (v *visit) Version() string { return v.p.cfg.Version }
 
 // titleOf is the title of a sheet.
 func (p *Pages) titleOf(s sheet) string {
@@ -60,9 +60,9 @@ func (p *Pages) titleOf(s sheet) string {
 // Places lists the entries of the navigation.
 func (v *visit) Places() []place {
 	var list []place
-	for _, s := range v.sheets {
+	for _, s := range v.p.sheets {
 		if path := strings.TrimSuffix(s.path, "{$}"); path == s.under {
-			list = append(list, place{v.To(path), v.titleOf(s), s.under == v.sheet.under})
+			list = append(list, place{v.To(path), v.p.titleOf(s), s.under == v.sheet.under})
 		}
 	}
 	return list
@@ -97,7 +97,7 @@ func read[T any](ctx context.Context, v *visit, path string, query url.Values, i
 	}
 	key := path + "?" + query.Encode() + " " + strings.Join(in, " ") + " " + r.PathValue("job") + " " + r.PathValue("run")
 	return lastKnown(v, key, func() (T, error) {
-		got, err := v.api.Read(ctx, r, v.ID, path, query)
+		got, err := v.p.api.Read(ctx, r, v.ID, path, query)
 		if err != nil {
 			var none T
 			return none, err
@@ -306,13 +306,13 @@ func (f *freshness) outdated(at time.Time, err error) {
 func lastKnown[T any](v *visit, key string, read func() (T, error)) (T, error) {
 	got, err := read()
 	if err == nil {
-		v.memory.keep(key, got, v.Now)
+		v.p.memory.keep(key, got, v.Now)
 		return got, nil
 	}
 	if p := problem.Of(err, v.OneStore()); p == nil || p.Status < http.StatusInternalServerError {
 		return got, err
 	}
-	kept, at, ok := v.memory.find(key)
+	kept, at, ok := v.p.memory.find(key)
 	old, fits := kept.(T)
 	if !ok || !fits {
 		return got, err
