@@ -8,6 +8,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -108,7 +109,9 @@ func (a *API) serve(rt route) http.Handler {
 			wrong.Write(w)
 			return
 		}
-		writeJSON(w, rt.status, answer)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(rt.status)
+		_ = json.NewEncoder(w).Encode(answer) // the client may be gone
 	})
 }
 
@@ -256,11 +259,11 @@ func routes() []route {
 			{name: "job", about: "Only of this job.", schema: short(200)},
 			{name: "from", about: "Only ticks that start after this time; default: now.", schema: timeSchema()},
 		}, reply: Page[view.Next]{}, answer: answerNext},
-		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: Page[view.Replica]{}, answer: answerReplicas},
-		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: Page[view.Node]{}, answer: answerNodes},
-		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: Page[view.Check]{}, answer: answerChecks},
-		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: Page[view.Lock]{}, answer: answerLocks},
-		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: Page[view.Act]{}, answer: answerPauses},
+		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: Page[view.Replica]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Replicas(ctx)) }},
+		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: Page[view.Node]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Nodes(ctx), nil) }},
+		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: Page[view.Check]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Checks(ctx), nil) }},
+		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: Page[view.Lock]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Locks(ctx)) }},
+		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: Page[view.Act]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Pauses(ctx)) }},
 		{path: "/audit", about: "Acts on the cluster, done and refused, newest first.", query: auditing(), reply: Page[view.Act]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration of the serving replica, without secrets, and the hashes of the others.", reply: Configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "A set of jobs that replicas serve, or served within a day.", reply: JobSet{}, answer: answerJobSet},

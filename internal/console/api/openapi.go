@@ -101,7 +101,7 @@ func (c components) operation(rt *route) (object, error) {
 		about = rt.about
 	}
 	op := object{
-		"operationId": operationID(rt), "summary": about, "x-role": rt.role,
+		"operationId": strings.ToLower(rt.method) + strings.NewReplacer("/", "_", "{", "", "}", "").Replace(rt.path), "summary": about, "x-role": rt.role,
 		"responses": responses(rt, reply),
 	}
 	c.open(op, rt.role)
@@ -124,12 +124,6 @@ func (c components) open(op object, role identity.Role) {
 	if role == identity.Viewer && c.anonymous != identity.AnonymousNone {
 		op["security"] = []object{{}, {"token": []string{}}, {"password": []string{}}}
 	}
-}
-
-// operationID names a route: get_jobs_job_ticks.
-func operationID(rt *route) string {
-	path := strings.NewReplacer("/", "_", "{", "", "}", "").Replace(rt.path)
-	return strings.ToLower(rt.method) + path
 }
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)

@@ -87,24 +87,6 @@ func answerNext(ctx context.Context, c *call) (any, error) {
 	return pageOf(c.cfg.Control.Next(ctx, c.text("job"), from, c.number("limit")))
 }
 
-func answerReplicas(ctx context.Context, c *call) (any, error) {
-	return pageOf(c.cfg.Control.Replicas(ctx))
-}
-
-func answerPauses(ctx context.Context, c *call) (any, error) {
-	return pageOf(c.cfg.Control.Pauses(ctx))
-}
-
-func answerNodes(ctx context.Context, c *call) (any, error) {
-	return pageOf(c.cfg.Nodes.Nodes(ctx), nil)
-}
-
-func answerChecks(ctx context.Context, c *call) (any, error) {
-	return pageOf(c.cfg.Nodes.Checks(ctx), nil)
-}
-
-func answerLocks(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Locks(ctx)) }
-
 func answerAudit(ctx context.Context, c *call) (any, error) {
 	q := view.AuditQuery{
 		Limit: c.number("limit"), After: c.text("cursor"), Since: c.time("since"), By: c.text("by"), Job: c.text("job"),

@@ -158,7 +158,7 @@ func words[T ~string](c *call, name string) []T {
 	return all
 }
 
-// parseBody decodes the body.
+// parseBody checks the body against the schema of the route, and decodes it.
 func (c *call) parseBody() *problem.Problem {
 	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
@@ -171,37 +171,23 @@ func (c *call) parseBody() *problem.Problem {
 	case len(text) > MaxBody:
 		return problem.New(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body may have %d bytes", MaxBody))
 	}
-	var wrong *problem.Problem
-	c.body, wrong = decodeBody(text, c.route.bodySchema, c.route.body)
-	return wrong
-}
-
-// writeJSON sends a value.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
-	_ = enc.Encode(v) // the client may be gone
-}
-
-// decodeBody checks a body against the schema and decodes it to the type of like.
-func decodeBody(text []byte, schema *jsonschema.Schema, like any) (any, *problem.Problem) {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
-		return nil, problem.BadRequest("the body is not JSON: " + err.Error())
+		return problem.BadRequest("the body is not JSON: " + err.Error())
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return nil, problem.BadRequest("the body is " + kindOf(value) + "; send an object")
+		return problem.BadRequest("the body is " + kindOf(value) + "; send an object")
 	}
-	if wrong := wrongFields(fields, schema); wrong != "" {
-		return nil, problem.BadRequest(wrong)
+	if wrong := wrongFields(fields, c.route.bodySchema); wrong != "" {
+		return problem.BadRequest(wrong)
 	}
-	body := reflect.New(reflect.TypeOf(like))
-	if err := json.Unmarshal(text, body.Interface()); err != nil {
-		return nil, problem.New(http.StatusInternalServerError, "internal", "the body fits the schema but cannot be decoded: "+err.Error())
+	body := reflect.New(reflect.TypeOf(c.route.body)).Interface()
+	if err := json.Unmarshal(text, body); err != nil {
+		return problem.New(http.StatusInternalServerError, "internal", "the body fits the schema but cannot be decoded: "+err.Error())
 	}
-	return body.Interface(), nil
+	c.body = body
+	return nil
 }
 
 // wrongFields describes the first invalid field, "" if all are valid.

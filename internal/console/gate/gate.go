@@ -61,8 +61,10 @@ type Gate struct {
 	failures failures
 	turns    turns // for password checks
 	badHop   sync.Once
-	notes    noteLimit
 	origins  *http.CrossOriginProtection
+
+	noting sync.Mutex
+	noted  failCount // refusals in the audit log, which must not displace other acts
 }
 
 // New returns a gate of a valid configuration.
@@ -119,29 +121,12 @@ func Lacks(id identity.Identity, needed identity.Role) *problem.Problem {
 	return problem.Forbidden(id.Name + " has role " + string(id.Role) + "; this needs the role " + string(needed))
 }
 
-// noteLimit bounds the refusals in the audit log, so that they do not displace other acts.
-type noteLimit struct {
-	mu   sync.Mutex
-	fail failCount
-}
-
 // Limits for refusals in the audit log. Others are only in the replica's log.
 const (
 	maxBody    = 64 << 10 // searched for the reason
 	noteWindow = time.Minute
 	noteMost   = 10
 )
-
-// allow reports whether one more may be recorded now.
-func (l *noteLimit) allow(now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !now.Before(l.fail.until) {
-		l.fail = failCount{until: now.Add(noteWindow)}
-	}
-	l.fail.n++
-	return l.fail.n <= noteMost
-}
 
 // noteRefusal logs a refused act, and records it in the audit log.
 func (g *Gate) noteRefusal(r *http.Request, kind acts.Kind, id identity.Identity, wrong *problem.Problem) {
@@ -155,7 +140,14 @@ func (g *Gate) noteRefusal(r *http.Request, kind acts.Kind, id identity.Identity
 		act.Reason = said.Reason
 	}
 	g.cfg.Logger.Warn("an act was refused", "act", string(act.Kind), "of", act.Target(), "by", act.By, "why", wrong.Detail)
-	if !g.notes.allow(time.Now()) {
+	g.noting.Lock()
+	if now := time.Now(); !now.Before(g.noted.until) {
+		g.noted = failCount{until: now.Add(noteWindow)}
+	}
+	g.noted.n++
+	over := g.noted.n > noteMost
+	g.noting.Unlock()
+	if over {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), g.cfg.Timeout)
