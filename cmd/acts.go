@@ -364,7 +364,11 @@ after --within are recorded as missed. quorate cancel JOB --waiting withdraws it
 				case of.dry:
 					return backfillListing(act.Job, ticks).Print(a.Out, a.format)
 				}
-				printBackfill(a, act.Job, ticks)
+				text := fmt.Sprintf("%s: requested %s", act.Job, view.Count(len(ticks), "tick", "ticks"))
+				if len(ticks) > 0 {
+					text += fmt.Sprintf(", from %s to %s", *view.Stamp(ticks[0]), *view.Stamp(ticks[len(ticks)-1]))
+				}
+				a.say("%s; see quorate ticks %s, or quorate audit", text, act.Job)
 				return nil
 			})
 		},
@@ -394,15 +398,6 @@ func (of backfilling) act() (acts.Act, error) {
 	}
 	act.To, err = parseTime("to", of.to)
 	return act, err
-}
-
-// printBackfill prints the requested ticks.
-func printBackfill(a *cli, job string, ticks []time.Time) {
-	text := fmt.Sprintf("%s: requested %s", job, view.Count(len(ticks), "tick", "ticks"))
-	if len(ticks) > 0 {
-		text += fmt.Sprintf(", from %s to %s", *view.Stamp(ticks[0]), *view.Stamp(ticks[len(ticks)-1]))
-	}
-	a.say("%s; see quorate ticks %s, or quorate audit", text, job)
 }
 
 // A backfillRow is one tick that a backfill would run.

@@ -111,8 +111,12 @@ func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, 
 		}
 		list = append(list, r)
 	}
+	hint := "-v also shows what the jobs print. Stop with Ctrl-C."
+	if verbose {
+		hint = "Stop with Ctrl-C."
+	}
 	v.header(fmt.Sprintf("Replicas a to %s and %d embedded nodes in this process: for development only.\n"+
-		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), nodes, strings.Join(jobNames(cfg), ", "), front.text, hint(verbose)))
+		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), nodes, strings.Join(jobNames(cfg), ", "), front.text, hint))
 	return runShown(ctx, a, v, list, cfg.Scheduler.DrainTimeout)
 }
 
@@ -171,13 +175,6 @@ func jobNames(cfg *config.Config) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func hint(verbose bool) string {
-	if verbose {
-		return "Stop with Ctrl-C."
-	}
-	return "-v also shows what the jobs print. Stop with Ctrl-C."
 }
 
 // devListen is the default address of dev's API.

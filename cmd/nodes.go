@@ -32,8 +32,8 @@ The command is for lists of Redis nodes. For one store see quorate store check.`
   quorate nodes change --config prod.yaml --to new.yaml --dry-run`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			rows, err := cl.Nodes(ctx)
-			if err == nil {
-				err = onlyNodes(rows)
+			if err == nil && len(rows) > 0 && rows[0].Kind == view.KindStore {
+				err = failure.Usagef("this cluster has one store and no Redis nodes: see quorate store check")
 			}
 			if err == nil {
 				err = printNodes(a.Out, rows, a.format)
@@ -47,14 +47,6 @@ The command is for lists of Redis nodes. For one store see quorate store check.`
 	outputFlag(c, a)
 	c.AddCommand(nodesChangeCommand(a))
 	return c
-}
-
-// onlyNodes refuses the row of one store.
-func onlyNodes(rows []view.Node) error {
-	if len(rows) > 0 && rows[0].Kind == view.KindStore {
-		return failure.Usagef("this cluster has one store and no Redis nodes: see quorate store check")
-	}
-	return nil
 }
 
 // printNodes prints the rows, and remarks below a table.
@@ -137,7 +129,12 @@ Running jobs lose their leases.`,
 			if err := change.Run(c.Context()); err != nil {
 				return err
 			}
-			printNextSteps(a, change, to)
+			if dryRun {
+				fmt.Fprintln(a.Out, "nothing was changed; run it without --dry-run to do this")
+				return nil
+			}
+			output.Remark(a.Out, "next", fmt.Sprintf(`restart every replica with the nodes that %s lists; ticks are missed until then, and until one restart_grace (%v) from now. When all are restarted, switch off the nodes that are in the old list only, or empty them, but not before. Nodes that were not sealed or opened above: run the same command again when they answer`,
+				to, change.To.WithDefaults().Grace))
 			return nil
 		},
 	}
@@ -162,15 +159,6 @@ func readChange(a *cli, to string) (membership.Change, error) {
 	return membership.Change{From: from.Redis, To: target.Redis}, err
 }
 
-func printNextSteps(a *cli, c membership.Change, to string) {
-	if c.DryRun {
-		fmt.Fprintln(a.Out, "nothing was changed; run it without --dry-run to do this")
-		return
-	}
-	output.Remark(a.Out, "next", fmt.Sprintf(`restart every replica with the nodes that %s lists; ticks are missed until then, and until one restart_grace (%v) from now. When all are restarted, switch off the nodes that are in the old list only, or empty them, but not before. Nodes that were not sealed or opened above: run the same command again when they answer`,
-		to, c.To.WithDefaults().Grace))
-}
-
 // errUnwell is the error of store check after it has printed its findings.
 var errUnwell = errors.New("some findings need attention; see above")
 
@@ -190,27 +178,24 @@ Exit code 0 if nothing must be done, 1 if you must act or wait, 4 if the store, 
 quorum of its nodes, does not answer.`,
 		Example: `  quorate store check
   until quorate store check; do sleep 5; done   # then restart the next Redis node`,
-		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error { return checkCluster(ctx, a, cl) }),
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			c, err := cl.Check(ctx)
+			if err == nil {
+				err = printCheckup(a.Out, c, a.format)
+			}
+			switch {
+			case err != nil:
+				return err
+			case c.Silent != nil:
+				return c.Silent
+			case c.Unwell:
+				return errUnwell
+			}
+			return nil
+		}),
 	}
 	outputFlag(c, a)
 	return c
-}
-
-// checkCluster prints the findings, and returns an error if something must be done.
-func checkCluster(ctx context.Context, a *cli, cl cluster.Cluster) error {
-	c, err := cl.Check(ctx)
-	if err == nil {
-		err = printCheckup(a.Out, c, a.format)
-	}
-	switch {
-	case err != nil:
-		return err
-	case c.Silent != nil:
-		return c.Silent
-	case c.Unwell:
-		return errUnwell
-	}
-	return nil
 }
 
 // printCheckup prints the rows, and below a table the findings and the advice.

@@ -196,7 +196,7 @@ func TestServiceOfTheStore(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	for _, process := range []string{"1", "2"} {
-		if _, err := store.Roster.Beat(t.Context(), scheduler.Replica{ID: "web", Instance: process, State: scheduler.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
+		if _, err := store.Control.Roster.Beat(t.Context(), scheduler.Replica{ID: "web", Instance: process, State: scheduler.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}

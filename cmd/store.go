@@ -156,7 +156,11 @@ func storeInitCommand(a *cli) *cobra.Command {
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
 				switch {
 				case named:
-					return renameService(c, a, s, service)
+					kept, err := s.Service(c.Context(), service, true)
+					if err == nil {
+						fmt.Fprintf(a.Out, "%s belongs to service %s\n", s.About().Name, kept)
+					}
+					return err
 				case ahead:
 					return declareAhead(c, a, s)
 				case s.OnNodes():
@@ -171,14 +175,6 @@ func storeInitCommand(a *cli) *cobra.Command {
 	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	c.Flags().StringVar(&service, "service", "", "the `name` of the service that the namespace belongs to from now on")
 	return c
-}
-
-func renameService(c *cobra.Command, a *cli, s *cluster.Store, name string) error {
-	kept, err := s.Service(c.Context(), name, true)
-	if err == nil {
-		fmt.Fprintf(a.Out, "%s belongs to service %s\n", s.About().Name, kept)
-	}
-	return err
 }
 
 const storeIsNew = "the store is declared new"

@@ -27,9 +27,7 @@ import (
 
 // A Store is a Cluster that reads the store itself.
 type Store struct {
-	view.Control
-	view.Owned
-
+	Control   view.Control
 	kept      kept
 	namespace string
 	nodes     *quorum.Cluster // nil unless everything is kept on Redis nodes
@@ -68,7 +66,7 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry, st
 		}
 		return cfg.CheckParams(registry, job, params)
 	}
-	s.Control, s.Owned = control, s.kept
+	s.Control = control
 	return s, nil
 }
 
@@ -109,6 +107,11 @@ func (s *Store) Close() error { return s.kept.Close() }
 
 // OnNodes reports whether everything is kept on Redis nodes.
 func (s *Store) OnNodes() bool { return s.nodes != nil }
+
+// Service is that of view.Owned.
+func (s *Store) Service(ctx context.Context, name string, replace bool) (string, error) {
+	return s.kept.Service(ctx, name, replace)
+}
 
 // Side returns the store as one side of a copy.
 func (s *Store) Side() storecopy.Side { return s.kept.Side(s.namespace) }
@@ -159,12 +162,20 @@ func (s *Store) Jobs(ctx context.Context) (rows []view.Job, warning string, err 
 	if err != nil {
 		return nil, "", err
 	}
-	warning, err = s.MarkPaused(ctx, rows)
+	warning, err = s.Control.MarkPaused(ctx, rows)
 	if err != nil {
 		warning = "pauses are unknown: " + err.Error()
 	}
 	return rows, warning, nil
 }
+
+// Replicas implements Listings.
+func (s *Store) Replicas(ctx context.Context) ([]view.Replica, error) {
+	return s.Control.Replicas(ctx)
+}
+
+// Pauses implements Listings.
+func (s *Store) Pauses(ctx context.Context) ([]view.Act, error) { return s.Control.Pauses(ctx) }
 
 // Locks implements Listings.
 func (s *Store) Locks(ctx context.Context) ([]view.Lock, error) {
@@ -196,7 +207,7 @@ func (s *Store) Check(ctx context.Context) (Checkup, error) {
 
 // Ticks implements History, with computed ticks.
 func (s *Store) Ticks(ctx context.Context, job string, q ledger.Query) ([]view.Tick, error) {
-	read := s.TicksOfEach
+	read := s.Control.TicksOfEach
 	if job != "" {
 		read = func(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) { return s.Control.Ticks(ctx, job, q) }
 	}
@@ -217,10 +228,10 @@ func (s *Store) Runs(ctx context.Context, job string, q ledger.Query, each bool)
 			return nil, err
 		}
 	case each || q.Filters() || !q.Before.IsZero():
-		entries, err = s.RunsOfEach(ctx, q)
+		entries, err = s.Control.RunsOfEach(ctx, q)
 	default:
 		var page view.Page
-		page, err = s.Recent(ctx, view.RecentQuery{Limit: q.Limit, Since: q.Since})
+		page, err = s.Control.Recent(ctx, view.RecentQuery{Limit: q.Limit, Since: q.Since})
 		entries = page.Entries
 	}
 	if err != nil {
@@ -231,7 +242,7 @@ func (s *Store) Runs(ctx context.Context, job string, q ledger.Query, each bool)
 
 // Latest implements History.
 func (s *Store) Latest(ctx context.Context, since time.Time, limit int) (rows []view.Tick, more bool, err error) {
-	page, err := s.Recent(ctx, view.RecentQuery{Limit: limit, Ticks: true, Since: since})
+	page, err := s.Control.Recent(ctx, view.RecentQuery{Limit: limit, Ticks: true, Since: since})
 	if err != nil {
 		return nil, false, err
 	}
@@ -243,9 +254,14 @@ func (s *Store) Next(ctx context.Context, limit int) ([]view.Next, error) {
 	return s.Control.Next(ctx, "", time.Now(), limit)
 }
 
+// Log implements History.
+func (s *Store) Log(ctx context.Context, job, run string, attempt int) (view.Log, error) {
+	return s.Control.Log(ctx, job, run, attempt)
+}
+
 // Audit implements History.
 func (s *Store) Audit(ctx context.Context, q view.AuditQuery) ([]view.Act, error) {
-	rows, _, err := s.AuditPage(ctx, q)
+	rows, _, err := s.Control.AuditPage(ctx, q)
 	return rows, err
 }
 
@@ -325,7 +341,7 @@ func (s *Store) withdrawn(ctx context.Context, act acts.Act) error {
 // PauseOrResume implements Acts.
 func (s *Store) PauseOrResume(ctx context.Context, act acts.Act, id string) (done view.Act, warning string, err error) {
 	if id != "" {
-		act, err = s.Resume(ctx, act, id)
+		act, err = s.Control.Resume(ctx, act, id)
 	} else {
 		act, warning, err = s.Control.PauseOrResume(ctx, act)
 	}
@@ -344,7 +360,7 @@ func (s *Store) Cancel(ctx context.Context, act acts.Act, waiting bool) (view.Ca
 // Backfill implements Acts.
 func (s *Store) Backfill(ctx context.Context, act acts.Act, dry bool) (ticks []time.Time, err error) {
 	if dry {
-		ticks, _, err = s.Planned(ctx, act)
+		ticks, _, err = s.Control.Planned(ctx, act)
 	} else {
 		ticks, err = s.Control.Backfill(ctx, act)
 	}
@@ -361,7 +377,7 @@ func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken 
 		return taken, "", err
 	}
 	act.Result = "taken from " + held.Holder
-	if err := s.Note(ctx, act); err != nil {
+	if err := s.Control.Note(ctx, act); err != nil {
 		warning = "the audit log could not record it: " + err.Error()
 	}
 	return view.LockRows([]locking.Holding{held})[0], warning, nil
@@ -369,7 +385,7 @@ func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken 
 
 // ForgetJob deletes the nodes' data about a job that no live replica serves.
 func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error {
-	names, err := s.Directory(ctx)
+	names, err := s.Control.Directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -385,17 +401,17 @@ func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error
 	case err != nil && !unknown:
 		return err
 	}
-	return s.Roster.Unpublish(ctx, published)
+	return s.Control.Roster.Unpublish(ctx, published)
 }
 
 // removed lists the published versions of a job. It returns an error if a live replica
 // may serve one.
 func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]scheduler.JobInfo, error) {
-	known, err := s.Roster.Jobs(ctx)
+	known, err := s.Control.Roster.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	live, err := s.Roster.Replicas(ctx)
+	live, err := s.Control.Roster.Replicas(ctx)
 	if err != nil {
 		return nil, err
 	}

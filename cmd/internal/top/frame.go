@@ -273,34 +273,26 @@ func (d snapshot) replicaRows(now time.Time) section {
 }
 
 func (d snapshot) nodeRows() section {
-	s := section{title: nodesTitle(d.nodes), few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}, most: map[int]int{1: 40}}}
+	title := "NODES"
+	if len(d.nodes) > 0 && d.nodes[0].Kind == view.KindStore {
+		title = "STORE"
+	}
+	s := section{title: title, few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}, most: map[int]int{1: 40}}}
 	for _, n := range d.nodes {
-		level := levelOf(n.Level())
+		level, latency := levelOf(n.Level()), ""
+		if n.RTTMillis != nil {
+			latency = output.Millis(n.RTTMillis)
+		}
 		s.rows = append(s.rows, []span{
 			shape(level),
 			{n.Node, bold},
 			{n.State, level},
-			{latency(n), plain},
+			{latency, plain},
 			{clockOffset(n), faint},
 			{output.NodeNotes(n), plain},
 		})
 	}
 	return worstFirst(s)
-}
-
-func nodesTitle(rows []view.Node) string {
-	if len(rows) > 0 && rows[0].Kind == view.KindStore {
-		return "STORE"
-	}
-	return "NODES"
-}
-
-// latency is the response time of a node.
-func latency(n view.Node) string {
-	if n.RTTMillis == nil {
-		return ""
-	}
-	return output.Millis(n.RTTMillis)
 }
 
 // clockOffset is the offset of a node's clock, if it is a millisecond or more.
