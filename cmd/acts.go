@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/scheduler/acts"
-	"github.com/spf13/cobra"
 )
 
 // authorFlags adds --as and --reason to a command that acts.

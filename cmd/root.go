@@ -18,6 +18,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/systemd"
 	"github.com/quorate/quorate/internal/config"
@@ -26,9 +30,6 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica"
-	"github.com/redis/go-redis/v9/logging"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // Main is the whole program: it runs the process's command line with the functions of

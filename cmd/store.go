@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
@@ -14,7 +16,6 @@ import (
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/acts"
-	"github.com/spf13/cobra"
 )
 
 func storeCommand(a *cli) *cobra.Command {

@@ -13,9 +13,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/term"
+
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"golang.org/x/term"
 )
 
 // JSON writes rows as an indented array, [] when there are none.
