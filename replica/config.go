@@ -63,37 +63,37 @@ import (
 )
 
 // Config is what a program runs a replica with. Only Redis or Store is required: the zero
-// value of every other field means its default. Where a field is a setting of
-// config.yaml, too, that name is given.
+// value of every other field means its default. A field that is a setting of
+// config.yaml, too, has its key as a tag.
 //
 // Read returns a Config that stands for a file. The program's other settings override the
 // file, and its Jobs are added to those of the file.
 type Config struct {
-	Redis Redis
+	Redis Redis `setting:"redis"`
 	Jobs  []Job
 
-	// Namespace (namespace) separates clusters on the same nodes. Default "quorate".
-	Namespace string
-	// Service (service) names the service that the namespace belongs to. The store keeps the
+	// Namespace separates clusters on the same nodes. Default "quorate".
+	Namespace string `setting:"namespace"`
+	// Service names the service that the namespace belongs to. The store keeps the
 	// first one. Run refuses a replica that names another, or none, with an *OtherServiceError.
 	// Default: the store keeps none.
-	Service string
-	// ID (replica.id) names this replica. Default: the host and random digits.
-	ID string
-	// Labels (replica.labels) are what jobs may ask of this replica.
-	Labels map[string]string
-	Lock   Lock
-	// Timezone (scheduler.timezone) is that of schedules that name none. Default UTC.
-	Timezone string
-	// DrainTimeout (scheduler.drain_timeout) is how long running jobs may go on after the
+	Service string `setting:"service"`
+	// ID names this replica. Default: the host and random digits.
+	ID string `setting:"replica.id"`
+	// Labels are what jobs may ask of this replica.
+	Labels map[string]string `setting:"replica.labels"`
+	Lock   Lock              `setting:"lock"`
+	// Timezone is that of schedules that name none. Default UTC.
+	Timezone string `setting:"scheduler.timezone"`
+	// DrainTimeout is how long running jobs may go on after the
 	// context of Run has ended. Default 20 s.
-	DrainTimeout time.Duration
-	// MaxRunning (scheduler.max_running) bounds the runs that go on at once on this
+	DrainTimeout time.Duration `setting:"scheduler.drain_timeout"`
+	// MaxRunning bounds the runs that go on at once on this
 	// replica. Default: no bound.
-	MaxRunning int
-	// ProbesListen (http.probes_listen) is where /healthz and /readyz are served, and
+	MaxRunning int `setting:"scheduler.max_running"`
+	// ProbesListen is where /healthz and /readyz are served, and
 	// /metrics if there are any. Default: nowhere.
-	ProbesListen string
+	ProbesListen string `setting:"http.probes_listen"`
 
 	// Store, if set, keeps everything in place of Redis nodes: &postgres.Store{URL: …} of
 	// package stores/postgres.
@@ -134,32 +134,33 @@ type Redis struct {
 	// redis://[user:password@]host[:port], or rediss:// for TLS.
 	Nodes []string
 	// URL is that of one Redis, in place of Nodes. Its address stays after a failover.
-	URL string
+	URL string `setting:"url"`
 	// Sentinel finds one Redis, in place of Nodes: the master that the Sentinels at the
 	// addresses, which are URLs, know by that name. go-redis logs what they say by its own
 	// logger, see redis.SetLogger.
 	Sentinel struct {
-		Master    string
-		Addresses []string
-	}
+		Master    string   `setting:"master"`
+		Addresses []string `setting:"addresses"`
+	} `setting:"sentinel"`
 	// Cluster finds one Redis, in place of Nodes: that server of a Redis Cluster which has
 	// the keys of the namespace. It lists the URLs of some of its servers.
-	Cluster []string
+	Cluster []string `setting:"cluster.addresses"`
 	// Copies is how many replicas the one Redis has. A claim counts when all of them have
 	// it. With 0 a tick may run twice if one takes the place of a master that still runs.
-	Copies int
+	Copies int `setting:"copies"`
 	// Username and Password are for nodes whose URLs hold none.
-	Username, Password string
+	Username string `setting:"username"`
+	Password string `setting:"password"`
 	// TLS is for nodes with a rediss:// URL.
 	TLS *tls.Config
 	// NodeTimeout is what one call of one node may take. Default 200 ms.
-	NodeTimeout time.Duration
+	NodeTimeout time.Duration `setting:"node_timeout"`
 	// RestartGrace is how long a restarted node does not vouch for ticks; all replicas
 	// have the same. Default 20 s.
-	RestartGrace time.Duration
+	RestartGrace time.Duration `setting:"restart_grace"`
 	// Durable: no node ever forgets, since all use appendfsync always and no failover loses
 	// anything.
-	Durable bool
+	Durable bool `setting:"durable"`
 	// Dial replaces the network between the replica and the nodes.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Embedded allows nodes inside this process. For development and tests.
@@ -169,13 +170,13 @@ type Redis struct {
 // Lock bounds the lease of a run: the lock section.
 type Lock struct {
 	// TTL is how long a lease lasts unless it is extended. Default 15 s.
-	TTL time.Duration
+	TTL time.Duration `setting:"ttl"`
 	// ExtendEvery is the pause between extensions. Default TTL/3.
-	ExtendEvery time.Duration
+	ExtendEvery time.Duration `setting:"extend_every"`
 	// SafetyMargin is how long before its lease the context of a job ends. Default TTL/10.
-	SafetyMargin time.Duration
+	SafetyMargin time.Duration `setting:"safety_margin"`
 	// MaxHold is how long one run may keep its lease. Default: as long as it takes.
-	MaxHold time.Duration
+	MaxHold time.Duration `setting:"max_hold"`
 }
 
 // ConfigError holds every mistake of a configuration, with its place if it is in a file.
@@ -197,84 +198,27 @@ func Read(path string, registry *jobs.Registry) (Config, error) {
 // over returns what was read from the file, or the defaults, with what the program sets
 // itself put over it.
 func (c Config) over(read *config.Config) (*config.Config, error) {
-	p := program{Config: *read}
-	put(&p, &p.Namespace, c.Namespace, "namespace")
-	put(&p, &p.Service, c.Service, "service")
-	put(&p, &p.Replica.ID, c.ID, "replica", "id")
-	if c.Labels != nil {
-		p.Replica.Labels = c.Labels
-		p.Program("replica", "labels")
-	}
-	c.Redis.over(&p)
-	p.addStore(c.Store)
-	c.Lock.over(&p)
-	put(&p, &p.Scheduler.Timezone, c.Timezone, "scheduler", "timezone")
-	put(&p, &p.Scheduler.DrainTimeout, c.DrainTimeout, "scheduler", "drain_timeout")
-	put(&p, &p.Scheduler.MaxRunning, c.MaxRunning, "scheduler", "max_running")
-	put(&p, &p.HTTP.ProbesListen, c.ProbesListen, "http", "probes_listen")
-	err := p.addJobs(c.Jobs)
-	return &p.Config, err
-}
-
-// A program is a configuration over which a program puts its own settings.
-type program struct{ config.Config }
-
-// put sets a field to a value that is not zero, and notes whose it is.
-func put[T comparable](p *program, field *T, value T, at ...string) {
-	if value != *new(T) {
-		*field = value
-		p.Program(at...)
-	}
-}
-
-// addStore puts the address of a store that the program sets itself.
-func (p *program) addStore(s Store) {
-	if s == nil || s.Address() == "" {
-		return
-	}
-	switch s.Section() {
-	case config.SectionEtcd:
-		p.Etcd.Endpoints = strings.Split(s.Address(), ",")
-		p.Program("etcd", "endpoints")
-	case config.SectionZooKeeper:
-		p.ZooKeeper.Servers = strings.Split(s.Address(), ",")
-		p.Program("zookeeper", "servers")
-	default:
-		put(p, &p.Postgres.URL, s.Address(), "postgres", "url")
-	}
-}
-
-func (r Redis) over(p *program) {
-	if r.Nodes != nil {
-		p.Redis.Nodes = nil
-		for _, url := range r.Nodes {
-			p.Redis.Nodes = append(p.Redis.Nodes, config.NodeEntry{URL: url})
+	cfg := *read
+	cfg.Override(c)
+	if c.Redis.Nodes != nil {
+		entries := make([]config.NodeEntry, len(c.Redis.Nodes))
+		for i, url := range c.Redis.Nodes {
+			entries[i].URL = url
 		}
-		p.Program("redis", "nodes")
+		cfg.Override(entries, "redis", "nodes")
 	}
-	put(p, &p.Redis.URL, r.URL, "redis", "url")
-	put(p, &p.Redis.Sentinel.Master, r.Sentinel.Master, "redis", "sentinel", "master")
-	if r.Sentinel.Addresses != nil {
-		p.Redis.Sentinel.Addresses = r.Sentinel.Addresses
-		p.Program("redis", "sentinel", "addresses")
+	if s := c.Store; s != nil && s.Address() != "" {
+		switch s.Section() {
+		case config.SectionEtcd:
+			cfg.Override(strings.Split(s.Address(), ","), "etcd", "endpoints")
+		case config.SectionZooKeeper:
+			cfg.Override(strings.Split(s.Address(), ","), "zookeeper", "servers")
+		default:
+			cfg.Override(s.Address(), "postgres", "url")
+		}
 	}
-	if r.Cluster != nil {
-		p.Redis.Cluster.Addresses = r.Cluster
-		p.Program("redis", "cluster", "addresses")
-	}
-	put(p, &p.Redis.Copies, r.Copies, "redis", "copies")
-	put(p, &p.Redis.Username, r.Username, "redis", "username")
-	put(p, &p.Redis.Password, r.Password, "redis", "password")
-	put(p, &p.Redis.NodeTimeout, r.NodeTimeout, "redis", "node_timeout")
-	put(p, &p.Redis.RestartGrace, r.RestartGrace, "redis", "restart_grace")
-	put(p, &p.Redis.Durable, r.Durable, "redis", "durable")
-}
-
-func (l Lock) over(p *program) {
-	put(p, &p.Lock.TTL, l.TTL, "lock", "ttl")
-	put(p, &p.Lock.ExtendEvery, l.ExtendEvery, "lock", "extend_every")
-	put(p, &p.Lock.SafetyMargin, l.SafetyMargin, "lock", "safety_margin")
-	put(p, &p.Lock.MaxHold, l.MaxHold, "lock", "max_hold")
+	err := addJobs(&cfg, c.Jobs)
+	return &cfg, err
 }
 
 // A program links the next four, Store to Dashboard, only if it passes them in its Config.
@@ -365,26 +309,26 @@ type Job struct {
 }
 
 // addJobs adds the jobs of the program to those of the file.
-func (p *program) addJobs(list []Job) error {
-	read := p.Jobs
-	p.Jobs = maps.Clone(read)
-	if p.Jobs == nil {
-		p.Jobs = map[string]config.JobConfig{}
+func addJobs(cfg *config.Config, list []Job) error {
+	read := cfg.Jobs
+	cfg.Jobs = maps.Clone(read)
+	if cfg.Jobs == nil {
+		cfg.Jobs = map[string]config.JobConfig{}
 	}
 	var errs []error
 	for _, job := range list {
 		_, inFile := read[job.Name]
-		_, twice := p.Jobs[job.Name]
+		_, twice := cfg.Jobs[job.Name]
 		switch {
 		case inFile:
-			errs = append(errs, p.Wrong("the program has a job of this name, too; rename one", "jobs", job.Name))
+			errs = append(errs, cfg.Wrong("the program has a job of this name, too; rename one", "jobs", job.Name))
 			continue
 		case twice:
-			errs = append(errs, p.Wrong("the program has two jobs of this name; rename one", "jobs", job.Name))
+			errs = append(errs, cfg.Wrong("the program has two jobs of this name; rename one", "jobs", job.Name))
 			continue
 		}
-		p.Jobs[job.Name] = job.over(p.Defaults)
-		p.Program("jobs", job.Name)
+		cfg.Jobs[job.Name] = job.over(cfg.Defaults)
+		cfg.Program("jobs", job.Name)
 	}
 	return errors.Join(errs...)
 }

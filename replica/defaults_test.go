@@ -72,11 +72,11 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 	d.CatchUp.Mode, d.Retry.Attempts, d.Retry.Backoff, d.Retry.MaxBackoff, d.Retry.AttemptTimeout = scheduler.CatchUpLast, 4, 2*time.Second, 3*time.Second, time.Minute
 	d.History, d.Labels, d.Tags, d.Paused = config.HistoryConfig{Keep: 7, MaxAge: time.Hour}, map[string]string{"a": "b"}, []string{"t"}, true
 	nothing := func(context.Context, jobs.Run) error { return nil }
-	p := program{Config: *cfg}
-	if err := p.addJobs([]Job{{Name: "own", Schedule: "0 2 * * *", Func: nothing}}); err != nil {
+	made := *cfg
+	if err := addJobs(&made, []Job{{Name: "own", Schedule: "0 2 * * *", Func: nothing}}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := p.JobList(jobs.NewRegistry())
+	list, err := made.JobList(jobs.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,12 +145,19 @@ func memberType(t reflect.Type, step string) reflect.Type {
 	case t.Kind() == reflect.Slice:
 		return t.Elem()
 	case t.Kind() == reflect.Struct:
-		fields := decode.Fields(t)
-		if i := slices.IndexFunc(fields, func(f decode.Field) bool { return f.Name == step }); i >= 0 {
-			return fields[i].Type
-		}
+		return fieldOf(t, step).Type
 	}
 	return nil
+}
+
+// fieldOf returns the field of a struct that a step leads to; a zero one if there is none.
+func fieldOf(t reflect.Type, step string) decode.Field {
+	for _, field := range decode.Fields(t) {
+		if field.Name == step {
+			return field
+		}
+	}
+	return decode.Field{}
 }
 
 // words are how mistakes in the file are put.

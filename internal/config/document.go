@@ -259,6 +259,29 @@ type override struct {
 	label string // such as "environment variable QUORATE__LOCK__TTL"
 }
 
+// Override puts a value of a program in place of the setting at the path, and notes whose it is. Of a
+// struct it does so with each field that has the tag setting, which names the key below the path:
+// `setting:"scheduler.timezone"`. A zero value overrides nothing.
+func (c *Config) Override(value any, at ...string) {
+	own := reflect.ValueOf(value)
+	switch {
+	case own.IsZero():
+	case own.Kind() == reflect.Struct:
+		for i := range own.NumField() {
+			if key, ok := own.Type().Field(i).Tag.Lookup("setting"); ok {
+				c.Override(own.Field(i).Interface(), path(at).with(strings.Split(key, ".")...)...)
+			}
+		}
+	default:
+		setting := reflect.ValueOf(c).Elem()
+		for _, step := range at {
+			setting = setting.FieldByIndex(fieldOf(setting.Type(), step).Index)
+		}
+		setting.Set(own)
+		c.Program(at...)
+	}
+}
+
 // Program notes that the value at the path is no longer that of the file.
 func (c *Config) Program(at ...string) {
 	if c.origin != nil {
