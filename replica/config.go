@@ -334,45 +334,17 @@ func addJobs(cfg *config.Config, list []Job) error {
 }
 
 // over returns the job as a file would have it, whose defaults hold for it, too.
-func (j Job) over(policy config.JobPolicy) config.JobConfig {
-	set(&policy.Timeout, j.Timeout)
-	set(&policy.Timezone, j.Timezone)
-	set(&policy.Overlap, j.Overlap)
-	set(&policy.OnCrash, j.OnCrash)
-	set(&policy.CatchUp.Mode, j.CatchUp.Mode)
-	set(&policy.CatchUp.Window, j.CatchUp.Window)
-	set(&policy.CatchUp.Max, j.CatchUp.Max)
-	set(&policy.Retry.Attempts, j.Retry.Attempts)
-	set(&policy.Retry.Backoff, j.Retry.Backoff)
-	if set(&policy.Retry.MaxBackoff, j.Retry.MaxBackoff); j.Retry.MaxBackoff == 0 {
-		policy.Retry.MaxBackoff = max(policy.Retry.MaxBackoff, policy.Retry.Backoff)
-	}
-	set(&policy.Retry.AttemptTimeout, j.Retry.AttemptTimeout)
-	set(&policy.Jitter, j.Jitter)
-	set(&policy.Priority, j.Priority)
-	set(&policy.History.Keep, j.History.Keep)
-	set(&policy.History.MaxAge, j.History.MaxAge)
-	set(&policy.History.MaxBytes, j.History.MaxBytes)
-	policy.History.MaxBytes = max(policy.History.MaxBytes, 0) // negative: no logs
-	if j.Labels != nil {
-		policy.Labels = j.Labels
-	}
-	if j.Tags != nil {
-		policy.Tags = j.Tags
-	}
+func (j Job) over(defaults config.JobPolicy) config.JobConfig {
 	made := config.JobConfig{
 		Handler: j.Func, Description: j.Description, OnSuccess: j.OnSuccess, OnFailure: j.OnFailure, Formerly: j.Formerly,
-		JobPolicy: policy,
+		JobPolicy: config.JobPolicy{
+			Timeout: j.Timeout, Timezone: j.Timezone, Overlap: j.Overlap, OnCrash: j.OnCrash, CatchUp: j.CatchUp, Retry: j.Retry, Jitter: j.Jitter,
+			Labels: j.Labels, Priority: j.Priority, History: config.HistoryConfig(j.History), Tags: j.Tags,
+		}.Or(defaults),
 	}
+	made.History.MaxBytes = max(made.History.MaxBytes, 0) // negative: no logs
 	if j.Schedule != "" {
 		made.Schedule = config.Specs{j.Schedule}
 	}
 	return made
-}
-
-// set sets a field to a value that is not zero.
-func set[T comparable](field *T, value T) {
-	if value != *new(T) {
-		*field = value
-	}
 }

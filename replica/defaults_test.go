@@ -98,3 +98,26 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 		t.Errorf("%+v becomes %+v", says, got)
 	}
 }
+
+// The pauses that a job of the program leaves out follow the one that it sets, as in a job of a Source.
+func TestOnePauseBoundsTheOther(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	for says, want := range map[scheduler.Retry]scheduler.Retry{
+		{Attempts: 3}:                                     {Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute},
+		{Backoff: time.Hour}:                              {Attempts: 1, Backoff: time.Hour, MaxBackoff: time.Hour},
+		{MaxBackoff: 500 * time.Millisecond}:              {Attempts: 1, Backoff: 500 * time.Millisecond, MaxBackoff: 500 * time.Millisecond},
+		{Backoff: 2 * time.Minute, MaxBackoff: time.Hour}: {Attempts: 1, Backoff: 2 * time.Minute, MaxBackoff: time.Hour},
+	} {
+		made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []Job{{Name: "own", Schedule: "@daily", Func: nothing, Retry: says}}}.over(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := made.Check(nil); err != nil {
+			t.Error(err)
+		}
+		if own, sourced := made.Jobs["own"].Retry, cfg.Complete(scheduler.Job{Retry: says}).Retry; own != want || sourced != want {
+			t.Errorf("%+v becomes %+v, and %+v of a source, want %+v", says, own, sourced, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
@@ -59,45 +60,62 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 // Complete returns a job of a Source with the defaults in place of zero values, as jobs of the file
 // have them. Its schedule is what the program made it: no default concerns it.
 func (c *Config) Complete(job scheduler.Job) scheduler.Job {
-	d := c.Defaults
-	history := d.History.build()
-	job.Timeout, job.Jitter, job.LateAfter = cmp.Or(job.Timeout, d.Timeout), cmp.Or(job.Jitter, d.Jitter), cmp.Or(job.LateAfter, d.LateAfter)
-	job.Overlap, job.OnCrash, job.Priority = cmp.Or(job.Overlap, d.Overlap), cmp.Or(job.OnCrash, d.OnCrash), cmp.Or(job.Priority, d.Priority)
-	job.CatchUp = scheduler.CatchUp{
-		Mode: cmp.Or(job.CatchUp.Mode, d.CatchUp.Mode), Window: cmp.Or(job.CatchUp.Window, d.CatchUp.Window), Max: cmp.Or(job.CatchUp.Max, d.CatchUp.Max),
+	JobPolicy{
+		Timeout: job.Timeout, Jitter: job.Jitter, LateAfter: job.LateAfter, Overlap: job.Overlap, OnCrash: job.OnCrash, Priority: job.Priority,
+		CatchUp: job.CatchUp, Retry: job.Retry, History: HistoryConfig(job.History), Labels: job.Labels, Tags: job.Tags, Paused: job.Paused,
+	}.Or(c.Defaults).apply(&job)
+	if group := c.Defaults.Group; job.Group == "" && group != "" {
+		job.Group, job.GroupSize = group, c.Groups[group].MaxRunning
 	}
-	job.Retry.MaxBackoff = cmp.Or(job.Retry.MaxBackoff, max(d.Retry.MaxBackoff, job.Retry.Backoff))
-	job.Retry.Attempts, job.Retry.Backoff = cmp.Or(job.Retry.Attempts, d.Retry.Attempts), cmp.Or(job.Retry.Backoff, min(d.Retry.Backoff, job.Retry.MaxBackoff))
-	job.Retry.AttemptTimeout = cmp.Or(job.Retry.AttemptTimeout, d.Retry.AttemptTimeout)
-	job.History = ledger.History{
-		Keep: cmp.Or(job.History.Keep, history.Keep), MaxAge: cmp.Or(job.History.MaxAge, history.MaxAge), MaxBytes: cmp.Or(job.History.MaxBytes, history.MaxBytes),
-	}
-	if job.Labels == nil {
-		job.Labels = d.Labels
-	}
-	if job.Tags == nil {
-		job.Tags = d.Tags
-	}
-	if job.Group == "" && d.Group != "" {
-		job.Group, job.GroupSize = d.Group, c.Groups[d.Group].MaxRunning
-	}
-	job.Paused = job.Paused || d.Paused
 	return job
+}
+
+// Or returns the policy with the settings of the defaults in place of its zero values. A list or
+// map that is empty, but not nil, is no zero value. Of two pauses between calls, the one that is
+// set bounds the other.
+func (policy JobPolicy) Or(defaults JobPolicy) JobPolicy {
+	own := policy.Retry
+	orDefault(reflect.ValueOf(&policy).Elem(), reflect.ValueOf(defaults))
+	if own.MaxBackoff == 0 {
+		policy.Retry.MaxBackoff = max(policy.Retry.MaxBackoff, own.Backoff)
+	}
+	if own.Backoff == 0 {
+		policy.Retry.Backoff = min(policy.Retry.Backoff, policy.Retry.MaxBackoff)
+	}
+	return policy
+}
+
+func orDefault(own, defaults reflect.Value) {
+	for i := range own.NumField() {
+		switch field := own.Field(i); {
+		case field.IsZero():
+			field.Set(defaults.Field(i))
+		case field.Kind() == reflect.Struct && field.Type() != reflect.TypeFor[time.Time]():
+			orDefault(field, defaults.Field(i))
+		}
+	}
+}
+
+// apply puts the policy into a job, but for its schedule and its group.
+func (policy JobPolicy) apply(job *scheduler.Job) {
+	job.Timeout, job.Jitter, job.LateAfter = policy.Timeout, policy.Jitter, policy.LateAfter
+	job.Overlap, job.OnCrash, job.Priority = policy.Overlap, policy.OnCrash, policy.Priority
+	job.CatchUp, job.Retry, job.History = policy.CatchUp, policy.Retry, policy.History.build()
+	job.Labels, job.Tags, job.Paused = policy.Labels, policy.Tags, policy.Paused
 }
 
 func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
 	built := scheduler.Job{
 		Name: name, Key: job.Formerly, Hash: b.hash(job),
-		Schedule: b.schedule(path{"jobs", name}, job), Jitter: job.Jitter, Timeout: job.Timeout,
-		Overlap: job.Overlap, OnCrash: job.OnCrash, CatchUp: job.CatchUp, Retry: job.Retry,
-		Labels: job.Labels, Tags: job.Tags, Paused: job.Paused, LateAfter: job.LateAfter, History: job.History.build(),
-		Limits: scheduler.Limits{Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning, Priority: job.Priority},
-		Chain:  scheduler.Chain{OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure)},
+		Schedule: b.schedule(path{"jobs", name}, job),
+		Limits:   scheduler.Limits{Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning},
+		Chain:    scheduler.Chain{OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure)},
 		About: scheduler.About{
 			Func: job.Func, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
 			Settings: func() any { return b.shown(name) },
 		},
 	}
+	job.apply(&built)
 	err := b.err()
 	switch {
 	case err != nil:
