@@ -212,7 +212,7 @@ func newDevAPI(ctx context.Context, cfg config.HTTPConfig) (*devAPI, error) {
 	d := &devAPI{listener: listener, http: cfg}
 	d.text = fmt.Sprintf("Dashboard: http://%[1]s%[2]s/. API: http://%[1]s%[2]s/api/v1/openapi.json describes it.", listener.Addr(), cfg.BasePath)
 	d.text += fmt.Sprintf("\nhttp.anonymous is %s here: reading needs no user from %s.", cfg.Anonymous,
-		map[config.AnonymousReaders]string{"loopback": "this machine", "all": "anywhere"}[cfg.Anonymous])
+		map[identity.Anonymous]string{"loopback": "this machine", "all": "anywhere"}[cfg.Anonymous])
 	if len(cfg.Users) == 0 && cfg.UsersFile == "" {
 		token, stored := identity.NewToken()
 		d.http.Users = map[string]config.UserConfig{"dev": {Role: "admin", Token: stored}}

@@ -286,7 +286,7 @@ func (c *Config) Users() ([]identity.User, error) {
 
 // userOf resolves the references of a user.
 func userOf(name string, c UserConfig) (identity.User, error) {
-	user := identity.User{Name: name, Role: identity.Role(c.Role)}
+	user := identity.User{Name: name, Role: c.Role}
 	if user.Role == "" {
 		user.Role = identity.Viewer
 	}

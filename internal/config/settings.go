@@ -21,6 +21,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -141,8 +142,8 @@ type HTTPConfig struct {
 	Listen           string                `json:"listen,omitempty" jsonschema:"host:port of the API and the dashboard, such as 127.0.0.1:8080. Without probes_listen it also serves the probes and metrics. Empty: off. Port 0: any free port, which the log names."`
 	BasePath         string                `json:"base_path,omitempty" jsonschema:"Prefix of all paths, such as /admin/cron, for a proxy that passes it on."`
 	TLS              ServerTLSConfig       `json:"tls,omitzero" jsonschema:"Certificate of listen; without one it speaks plain HTTP."`
-	Anonymous        AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"Requests that may read without a user. loopback: those from this machine that name no proxy. all: those that come from no trusted proxy. Acts always need a user."`
-	AnonymousMetrics AnonymousReaders      `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen /metrics is open to everyone."`
+	Anonymous        identity.Anonymous    `json:"anonymous,omitempty" jsonschema:"Requests that may read without a user. loopback: those from this machine that name no proxy. all: those that come from no trusted proxy. Acts always need a user."`
+	AnonymousMetrics identity.Anonymous    `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen /metrics is open to everyone."`
 	Users            map[string]UserConfig `json:"users,omitempty" jsonschema:"The users by name."`
 	UsersFile        string                `json:"users_file,omitempty" jsonschema:"YAML file with more users, in the form of users. The replica reads it again when it changes."`
 	TrustedProxies   ProxyConfig           `json:"trusted_proxies,omitzero" jsonschema:"Proxies that may name the user, for single sign-on."`
@@ -158,9 +159,9 @@ type ServerTLSConfig struct {
 
 // UserConfig is what one user may do, and how they log in.
 type UserConfig struct {
-	Role     UserRole `json:"role,omitempty" jsonschema:"viewer: reads. operator: also triggers, pauses, resumes, backfills and cancels. admin: also takes locks away."`
-	Password string   `json:"password,omitempty" resolve:"late" jsonschema:"Output of quorate users password, or a reference to that."`
-	Token    string   `json:"token,omitempty" resolve:"late" jsonschema:"Output of quorate users token, or a reference to that."`
+	Role     identity.Role `json:"role,omitempty" jsonschema:"viewer: reads. operator: also triggers, pauses, resumes, backfills and cancels. admin: also takes locks away."`
+	Password string        `json:"password,omitempty" resolve:"late" jsonschema:"Output of quorate users password, or a reference to that."`
+	Token    string        `json:"token,omitempty" resolve:"late" jsonschema:"Output of quorate users token, or a reference to that."`
 }
 
 // ProxyConfig says whose word counts.
@@ -286,19 +287,6 @@ type LogFormat string
 
 // Values implements choice.
 func (LogFormat) Values() []string { return []string{"text", "json"} }
-
-// AnonymousReaders says who may read over HTTP without being a user: loopback, all
-// or none.
-type AnonymousReaders string
-
-// Values implements choice.
-func (AnonymousReaders) Values() []string { return []string{"loopback", "all", "none"} }
-
-// UserRole is what a user may do: viewer, operator or admin.
-type UserRole string
-
-// Values implements choice.
-func (UserRole) Values() []string { return []string{"viewer", "operator", "admin"} }
 
 // ProxyRole is what a user may do whom only a proxy knows: none, viewer, operator or
 // admin.

@@ -58,7 +58,7 @@ func (s *Server) Begin(r view.Host, cfg *config.Config, listener net.Listener) e
 		return err
 	}
 	part := Config{
-		BasePath: cfg.HTTP.BasePath, Users: users, Anonymous: identity.Anonymous(cfg.HTTP.Anonymous),
+		BasePath: cfg.HTTP.BasePath, Users: users, Anonymous: cfg.HTTP.Anonymous,
 		Proxy: identity.Proxy{UserHeader: cfg.HTTP.TrustedProxies.UserHeader},
 	}
 	if role := cfg.HTTP.TrustedProxies.Role; role != "none" && part.Proxy.UserHeader != "" {
@@ -79,7 +79,7 @@ func (s *Server) Begin(r view.Host, cfg *config.Config, listener net.Listener) e
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
 	if cfg.HTTP.ProbesListen == "" {
-		part.Ready, part.Metrics, part.AnonymousMetrics = r.NotReady, r.Metrics, identity.Anonymous(cfg.HTTP.AnonymousMetrics)
+		part.Ready, part.Metrics, part.AnonymousMetrics = r.NotReady, r.Metrics, cfg.HTTP.AnonymousMetrics
 	}
 	part.Warnings = s.users.warnings
 	if s.web, err = newHandler(r, part); err != nil {

@@ -54,10 +54,14 @@ const (
 	AnonymousNone Anonymous = "none"
 )
 
+// Values returns the choices.
+func (Anonymous) Values() []string {
+	return []string{string(AnonymousLoopback), string(AnonymousAll), string(AnonymousNone)}
+}
+
 // Validate returns an error unless it is one of the choices, or empty.
 func (a Anonymous) Validate() error {
-	switch a {
-	case AnonymousLoopback, AnonymousAll, AnonymousNone, "":
+	if a == "" || slices.Contains(a.Values(), string(a)) {
 		return nil
 	}
 	return fmt.Errorf("%q is not one of loopback, all, none", string(a))
@@ -122,6 +126,15 @@ const (
 
 // Roles lists all roles, the weakest first.
 func Roles() []Role { return []Role{Viewer, Operator, Admin} }
+
+// Values returns the names of all roles.
+func (Role) Values() []string {
+	var names []string
+	for _, role := range Roles() {
+		names = append(names, string(role))
+	}
+	return names
+}
 
 // Allows reports whether the role includes the needed one. The empty role includes only itself.
 func (r Role) Allows(needed Role) bool {
