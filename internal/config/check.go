@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/webhook"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
@@ -21,7 +23,6 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/schedule"
-	"go.yaml.in/yaml/v3"
 )
 
 // Check returns every mistake of a configuration that was made, or changed, in code.

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
-	"go.yaml.in/yaml/v3"
 )
 
 // fill decodes tree into cfg and reports every key that does not exist and every value of

@@ -14,8 +14,9 @@ import (
 
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
-	"github.com/quorate/quorate/jobs"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/quorate/quorate/jobs"
 )
 
 // DefaultFile is read where neither a path nor $QUORATE_CONFIG is given.

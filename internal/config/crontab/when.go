@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorate/quorate/scheduler/schedule"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A when is the schedule of a line, as cron reads it.
