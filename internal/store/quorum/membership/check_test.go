@@ -12,7 +12,7 @@ import (
 )
 
 // found returns the node's findings on a topic, "level: text".
-func found(c membership.Condition, topic string) string {
+func found(c membership.Status, topic string) string {
 	var all []string
 	for _, f := range c.Findings {
 		if f.Topic == topic {
@@ -103,7 +103,7 @@ func TestCheckTellsWhichNodeMayBeRestarted(t *testing.T) {
 			if got := time.Until(c.NextAt).Round(time.Millisecond); c.Next != next || c.NextAt.IsZero() != (wait == 0) || wait != 0 && got != wait {
 				t.Errorf("%s: next %q in %v, want %q in %v", when, c.Next, got, next, wait)
 			}
-			worst := membership.Condition{Findings: c.Local}.Level()
+			worst := membership.Status{Findings: c.Local}.Level()
 			for _, n := range c.Nodes {
 				worst = max(worst, n.Level())
 			}
