@@ -1,7 +1,6 @@
 package membership
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -148,29 +147,6 @@ func (n *Node) refusalText(what, held string) string {
 		return fmt.Sprintf("lock.ttl %v must be below the restart_grace %sms that the node holds", s.cfg.TTL, held)
 	}
 	return fmt.Sprintf("the node refuses this client: %s %s", what, held)
-}
-
-// FormatVersion is the version of all data that this release stores on nodes. It reads
-// no other.
-const FormatVersion = 2
-
-// untagged is the key of the node's record up to format 1, whose keys had no hash tag.
-func untagged(namespace string) string { return namespace + ":node" }
-
-// unrecorded returns ErrBlank for a node without a record, unless it holds data of
-// format 1. A Redis Cluster never held that, and keeps its key in another slot.
-func (n *Node) unrecorded(ctx context.Context) error {
-	if n.link.URL().Cluster() {
-		return ErrBlank
-	}
-	key := untagged(n.set.cfg.Namespace)
-	switch held, err := n.link.Holds(ctx, key); {
-	case err != nil:
-		return fmt.Errorf("it has no record, and whether it holds data of an older format in %s cannot be seen: %w", key, err)
-	case held:
-		return n.refusal("format", "1")
-	}
-	return ErrBlank
 }
 
 // formatText says that the node's data has another format.

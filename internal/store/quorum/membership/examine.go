@@ -13,6 +13,13 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/client"
 )
 
+// FormatVersion is the version of all data that this release stores on nodes. It reads
+// no other.
+const FormatVersion = 2
+
+// untagged is the key of the node's record up to format 1, whose keys had no hash tag.
+func untagged(namespace string) string { return namespace + ":node" }
+
 // A view is the result of one examination of a node.
 type view struct {
 	node   *Node
@@ -80,6 +87,22 @@ func (n *Node) infoError(err error) error {
 		return nil
 	}
 	return n.refusal("info", answer.Text)
+}
+
+// unrecorded returns ErrBlank for a node without a record, unless it holds data of
+// format 1. A Redis Cluster never held that, and keeps its key in another slot.
+func (n *Node) unrecorded(ctx context.Context) error {
+	if n.link.URL().Cluster() {
+		return ErrBlank
+	}
+	key := untagged(n.set.cfg.Namespace)
+	switch held, err := n.link.Holds(ctx, key); {
+	case err != nil:
+		return fmt.Errorf("it has no record, and whether it holds data of an older format in %s cannot be seen: %w", key, err)
+	case held:
+		return n.refusal("format", "1")
+	}
+	return ErrBlank
 }
 
 func parseRecord(r Reply) record {

@@ -2,6 +2,13 @@
 // checks a node's identity in every script, formats blank nodes, lets restarted nodes
 // abstain, and changes the list of nodes. Package client carries the calls.
 //
+// Its words: the list is the names of the nodes, and its epoch counts its changes. A
+// record is what a node stores of itself. A view is what one examination of a node found:
+// its INFO and its record. A state is what all its replies have told this process so far.
+// A Status says it to operators.
+//
+// # A request
+//
 // Packages with their own rules pass their Lua to NewScript: redlock (claims),
 // quorum/ledger (records) and quorum/acts (requests). Every script first checks:
 //
@@ -15,6 +22,8 @@
 // Calls to a node that does not answer fail at once, see package client. Set.Run probes
 // such nodes and uses them again when they answer. Without Run, one call every few
 // seconds serves as the probe.
+//
+// # The list
 //
 // PROTOCOL.md states the rules: how long a restarted node abstains (N0), when a blank
 // node is formatted (M1), and how a cluster changes its list of nodes (M2, [Change]). A
@@ -31,6 +40,11 @@
 // the old one looks like a new cluster until it is opened. The old list stays closed
 // while fewer than Q of its nodes are without a seal, whether they never had one or
 // lost it.
+//
+// A replica that slept through a change is refused by its list. If the list was changed
+// back meanwhile, it is refused by its epoch, which is in three places: in the record of
+// each node, where FORMAT and OPEN put it; in the replica's Set, fixed by Join; and in
+// the header of each request. members.lua compares them.
 //
 // # The node's record
 //
