@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
@@ -18,6 +20,9 @@ type move struct {
 	// changed: an operator runs membership.Change. Otherwise clients just come back
 	// with the other list.
 	changed bool
+	// whole: the operator goes on until all nodes of the new list are open. One that a change
+	// has left behind forbids to change back.
+	whole bool
 }
 
 // TestListChange changes the list of nodes under four clients who want one lock,
@@ -26,11 +31,11 @@ type move struct {
 func TestListChange(t *testing.T) {
 	t.Parallel()
 	for i, m := range []move{
-		{[]int{0, 1, 2}, []int{0, 1, 2, 3, 4}, true},
-		{[]int{0, 1, 2, 3, 4}, []int{0, 1, 2}, true},
-		{[]int{0, 1, 2}, []int{2, 3, 4}, true},
-		{[]int{0}, []int{0, 1, 2}, true},
-		{[]int{1, 2, 3}, []int{1}, true},
+		{from: []int{0, 1, 2}, to: []int{0, 1, 2, 3, 4}, changed: true},
+		{from: []int{0, 1, 2, 3, 4}, to: []int{0, 1, 2}, changed: true},
+		{from: []int{0, 1, 2}, to: []int{2, 3, 4}, changed: true},
+		{from: []int{0}, to: []int{0, 1, 2}, changed: true},
+		{from: []int{1, 2, 3}, to: []int{1}, changed: true},
 	} {
 		seed := sim.Seed(*first + i)
 		if r := simulateMove(t, drawMove(seed), m); len(r.violations) > 0 {
@@ -51,7 +56,22 @@ func drawMove(seed sim.Seed) params {
 	return p
 }
 
-func simulateMove(t *testing.T, p params, m move) (r result) {
+func simulateMove(t *testing.T, p params, m move) result {
+	t.Helper()
+	return simulatePeople(t, p, func(ctx context.Context, w *sim.World, luck *rand.Rand, people *sync.WaitGroup) {
+		for i := range p.replicas {
+			clock := sim.NewClock(time.Now(), time.Duration(luck.Int64N(int64(p.offsets)+1)), 0)
+			until := time.Duration((0.2 + 0.6*luck.Float64()) * float64(p.length))
+			people.Go(func() { mover(ctx, w, p, m, "c"+strconv.Itoa(i), clock, until) })
+		}
+		if m.changed {
+			people.Go(func() { operate(ctx, w, m, p.length/2) })
+		}
+	})
+}
+
+// simulatePeople runs a world with six nodes in which start has set people going.
+func simulatePeople(t *testing.T, p params, start func(ctx context.Context, w *sim.World, luck *rand.Rand, people *sync.WaitGroup)) (r result) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		w := sim.NewWorld(p.seed, p.weather, machines(p.nodes, p.without))
@@ -64,14 +84,7 @@ func simulateMove(t *testing.T, p params, m move) (r result) {
 		running, stop := context.WithCancel(context.Background())
 		var world, people sync.WaitGroup
 		world.Go(func() { w.Run(running) })
-		for i := range p.replicas {
-			clock := sim.NewClock(time.Now(), time.Duration(luck.Int64N(int64(p.offsets)+1)), 0)
-			until := time.Duration((0.2 + 0.6*luck.Float64()) * float64(p.length))
-			people.Go(func() { mover(ctx, w, p, m, "c"+strconv.Itoa(i), clock, until) })
-		}
-		if m.changed {
-			people.Go(func() { operate(ctx, w, m, p.length/2) })
-		}
+		start(ctx, w, luck, &people)
 		people.Wait()
 		stop()
 		world.Wait()
@@ -79,6 +92,48 @@ func simulateMove(t *testing.T, p params, m move) (r result) {
 		r.violations = sim.Check(r.record)
 	})
 	return r
+}
+
+// TestListChangeAndBack changes the list and changes it back, while a client sleeps. When it
+// wakes, the list is its own again, but at a later epoch: it is granted nothing, while a client
+// that has joined again is.
+func TestListChangeAndBack(t *testing.T) {
+	t.Parallel()
+	there := move{from: []int{0, 1, 2}, to: []int{0, 1, 2, 3, 4}, whole: true}
+	back := move{from: there.to, to: there.from, whole: true}
+	p := drawMove(sim.Seed(*first))
+	woke := 0 // events before
+	r := simulatePeople(t, p, func(ctx context.Context, w *sim.World, _ *rand.Rand, people *sync.WaitGroup) {
+		people.Go(func() {
+			sleeper, err := newClient(w, w.NewProcess("sleeper", sim.NewClock(time.Now(), 0, 0)), ttl, there.from)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			early, cancel := context.WithTimeout(ctx, p.length/4)
+			defer cancel()
+			_ = sleeper.conn.declareNew(early)
+			sleeper.want(early, p, p.seed.Draw("sleeper"))
+			operate(ctx, w, there, 0)
+			operate(ctx, w, back, 0)
+			woke = len(w.History.Events())
+			people.Go(func() { mover(ctx, w, p, back, "c", sim.NewClock(time.Now(), 0, 0), 0) })
+			sleeper.want(ctx, p, p.seed.Draw("sleeper", "awake"))
+			_ = sleeper.conn.close()
+		})
+	})
+	if len(r.violations) > 0 {
+		t.Errorf("seed %d: %v", p.seed, r.violations[0])
+	}
+	grants := map[string]int{} // by whom, and whether it was after the sleep
+	for i, e := range r.record.Events {
+		if e.What == sim.Granted {
+			grants[fmt.Sprint(e.Replica, " ", i >= woke)]++
+		}
+	}
+	if grants["sleeper false"] == 0 || grants["c.moved true"] == 0 || grants["sleeper true"] > 0 {
+		t.Errorf("seed %d: grants to the sleeper before, to one that has joined again, and to the sleeper that is awake: %v", p.seed, grants)
+	}
 }
 
 // mover is a client that takes the other list at some time.
@@ -104,7 +159,11 @@ func operate(ctx context.Context, w *sim.World, m move, when time.Duration) {
 	time.Sleep(when)
 	p := w.NewProcess("operator", sim.NewClock(time.Now(), 0, 0))
 	change := membership.Change{From: nodesOf(p, ttl, m.from), To: nodesOf(p, ttl, m.to)}
-	for ctx.Err() == nil && change.Run(ctx) != nil {
+	open := false
+	change.Progress = func(text string) {
+		open = open || !m.whole || text == fmt.Sprintf("the new list is open: %d of its %d nodes", len(m.to), len(m.to))
+	}
+	for ctx.Err() == nil && (change.Run(ctx) != nil || !open) {
 		time.Sleep(500 * time.Millisecond)
 	}
 }
