@@ -11,9 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/locking"
-	"github.com/redis/go-redis/v9"
 )
 
 // A Node is one of the masters that vote. It may be used by many goroutines.
