@@ -62,7 +62,7 @@ func (v view) usable() bool { return v.reply.Err == nil && v.judge() == nil }
 func (n *Node) examine(ctx context.Context) view {
 	v := view{node: n, reply: Reply{Node: n.name, Sent: time.Now()}}
 	info, err := n.link.Info(ctx)
-	if err = n.infoError(err); err != nil {
+	if err = infoError(n, err); err != nil {
 		v.reply.Received = time.Now()
 		v.reply.Err = err
 		return v
@@ -78,7 +78,7 @@ func (n *Node) examine(ctx context.Context) view {
 
 // infoError turns a denied INFO into a refusal: without the run_id a restart would go
 // unnoticed. That does no harm if a restart loses nothing.
-func (n *Node) infoError(err error) error {
+func infoError(n *Node, err error) error {
 	answer, is := errors.AsType[*client.ServerError](err)
 	switch {
 	case !is || answer.Code != "NOPERM" && !answer.Unknown():

@@ -68,7 +68,7 @@ func (s *Set) setAside(views []view) []view {
 			return false
 		}
 		err := v.judge()
-		if news := v.node.setUnfit(err); news && s.cfg.Observer.Warn != nil {
+		if before := v.node.learn(func(st *state) { st.unfit = err }); before.unfit == nil && s.cfg.Observer.Warn != nil {
 			s.cfg.Observer.Warn(v.node.name, "it was left behind by a change of the list; run that quorate nodes change again: "+err.Error())
 		}
 		return true

@@ -26,8 +26,7 @@ type Node struct {
 
 	mu      sync.Mutex
 	state   state
-	samples [8]sample // of the last replies; the next one goes to samples[next]
-	next    int
+	samples samples // of the last replies
 }
 
 // Name returns the name that membership compares.
@@ -126,7 +125,9 @@ func (n *Node) parse(script *Script, a client.Answer) Reply {
 	}
 	ms, _ := strconv.ParseInt(a.Words[1], 10, 64)
 	r.NodeTime = time.UnixMilli(ms)
-	n.sampleClock(r)
+	n.learn(func(s *state) {
+		s.clock = n.samples.add(sample{offset: r.offset(), rtt: r.Received.Sub(r.Sent), taken: true})
+	})
 	switch words := a.Words; words[0] {
 	case "BLANK":
 		n.learn(func(s *state) { s.hasFloor = false })
@@ -288,6 +289,24 @@ type sample struct {
 	taken  bool
 }
 
+// samples are the last ones; the next one goes to last[next].
+type samples struct {
+	last [8]sample
+	next int
+}
+
+// add returns the best sample then.
+func (s *samples) add(one sample) (best sample) {
+	s.last[s.next] = one
+	s.next = (s.next + 1) % len(s.last)
+	for _, one := range s.last {
+		if one.taken && (!best.taken || one.rtt < best.rtt) {
+			best = one
+		}
+	}
+	return best
+}
+
 // vouches returns when, by the local clock, the node stops abstaining; zero if unknown.
 func (s state) vouches() time.Time {
 	if !s.hasFloor {
@@ -310,26 +329,6 @@ func (n *Node) current() state {
 	s := n.learn(func(*state) {})
 	s.heard, s.cause = n.link.Health()
 	return s
-}
-
-// setUnfit sets why the node must not be used, nil to use it. It reports whether it was in
-// use.
-func (n *Node) setUnfit(err error) bool {
-	return n.learn(func(s *state) { s.unfit = err }).unfit == nil
-}
-
-// sampleClock records the clock of a reply.
-func (n *Node) sampleClock(r Reply) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.samples[n.next] = sample{offset: r.offset(), rtt: r.Received.Sub(r.Sent), taken: true}
-	n.next = (n.next + 1) % len(n.samples)
-	n.state.clock = sample{}
-	for _, one := range n.samples {
-		if one.taken && (!n.state.clock.taken || one.rtt < n.state.clock.rtt) {
-			n.state.clock = one
-		}
-	}
 }
 
 // needsAttention reports whether the node needs attention.

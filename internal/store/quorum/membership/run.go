@@ -80,10 +80,10 @@ func (s *Set) probe(ctx context.Context, n *Node) {
 		return
 	}
 	err := join(v.judge(), s.twin(n))
-	if news := n.setUnfit(err); err == nil {
+	if before := n.learn(func(st *state) { st.unfit = err }); err == nil {
 		n.observe(ctx, v.reply)
 		_ = tryWrites(ctx, n) // current tells it
-	} else if news && s.cfg.Observer.Down != nil {
+	} else if before.unfit == nil && s.cfg.Observer.Down != nil {
 		s.cfg.Observer.Down(n.name, err)
 	}
 }
