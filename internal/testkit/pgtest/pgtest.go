@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
 	"github.com/quorate/quorate/internal/testkit/servertest"
 )
 

@@ -227,3 +227,22 @@ func validateNodes(list []NodeConfig) []error {
 	}
 	return errs
 }
+
+// commands are those that the project's scripts and clients need on a node.
+var commands = [...]string{
+	"eval", "evalsha", "info", "time",
+	"get", "mget", "set", "mset", "del", "exists", "pttl", "pexpire",
+	"hget", "hmget", "hgetall", "hscan", "hset", "hdel",
+	"scan", "zadd", "zrem", "zrange", "zrangebyscore", "zremrangebyrank", "zscore",
+}
+
+// ACLRules returns the rules of the least privileged user for the namespace. A name and
+// a password complete the command:
+//
+//	ACL SETUSER quorate on >password ~{quorate}:* ~quorate:node resetchannels -@all +eval …
+//
+// The key without braces belongs to format 1. It is looked up before a blank node is
+// formatted.
+func ACLRules(namespace string) string {
+	return "~" + prefix(namespace) + "* ~" + untagged(namespace) + " resetchannels -@all +" + strings.Join(commands[:], " +")
+}

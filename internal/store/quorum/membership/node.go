@@ -30,13 +30,11 @@ type Node struct {
 }
 
 // Name returns the name that membership compares.
-func (n *Node) Name() string { return n.name }
+func (n *Node) Name() string   { return n.name }
+func (n *Node) String() string { return n.name }
 
 // URL returns the node's URL, without secrets.
 func (n *Node) URL() string { return n.link.URL().Redacted }
-
-// String returns the name of the node.
-func (n *Node) String() string { return n.name }
 
 // Call runs the script on the node, after the checks. It returns within the timeout, at
 // once if the node is down, and when ctx ends.
@@ -481,23 +479,4 @@ func newRules() rules {
 		try:     NewScript("try", lua("try")),
 		service: NewScript("service", lua("service")).AcceptSealed(),
 	}
-}
-
-// commands are those that the project's scripts and clients need on a node.
-var commands = [...]string{
-	"eval", "evalsha", "info", "time",
-	"get", "mget", "set", "mset", "del", "exists", "pttl", "pexpire",
-	"hget", "hmget", "hgetall", "hscan", "hset", "hdel",
-	"scan", "zadd", "zrem", "zrange", "zrangebyscore", "zremrangebyrank", "zscore",
-}
-
-// ACLRules returns the rules of the least privileged user for the namespace. A name and
-// a password complete the command:
-//
-//	ACL SETUSER quorate on >password ~{quorate}:* ~quorate:node resetchannels -@all +eval …
-//
-// The key without braces belongs to format 1. It is looked up before a blank node is
-// formatted.
-func ACLRules(namespace string) string {
-	return "~" + prefix(namespace) + "* ~" + untagged(namespace) + " resetchannels -@all +" + strings.Join(commands[:], " +")
 }

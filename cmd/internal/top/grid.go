@@ -1,0 +1,124 @@
+package top
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quorate/quorate/cmd/internal/output"
+)
+
+// A style is the look of a span on a terminal with colours.
+type style byte
+
+const (
+	plain style = iota
+	bold
+	faint
+	good
+	warn
+	bad
+)
+
+// code is the escape code of a style.
+func (s style) code() string {
+	return [...]string{plain: "", bold: "\x1b[1m", faint: "\x1b[2m", good: "\x1b[32m", warn: "\x1b[33m", bad: "\x1b[1;31m"}[s]
+}
+
+// A span is a piece of a line in one style.
+type span struct {
+	text  string
+	style style
+}
+
+// A textLine is one line of the terminal.
+type textLine []span
+
+// render writes the line in at most width columns.
+func (l textLine) render(width int, color bool) string {
+	var b strings.Builder
+	for i, s := range l {
+		text := strings.Map(output.Visible, s.text)
+		if n := utf8.RuneCountInString(text); n > width || n == width && !l[i+1:].empty() {
+			text = string([]rune(text)[:max(width-1, 0)]) + "…"
+		}
+		width -= utf8.RuneCountInString(text)
+		if color && s.style != plain && text != "" {
+			text = s.style.code() + text + "\x1b[0m"
+		}
+		if b.WriteString(text); width <= 0 {
+			break
+		}
+	}
+	if color {
+		return b.String()
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func (l textLine) empty() bool {
+	for _, s := range l {
+		if strings.TrimSpace(s.text) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// in returns the line in one style.
+func (l textLine) in(s style) textLine {
+	all := make(textLine, len(l))
+	for i, one := range l {
+		all[i] = span{one.text, s}
+	}
+	return all
+}
+
+// A grid is rows of cells in columns.
+type grid struct {
+	rows [][]span
+	// drop and cut are columns that give way if there is no room, see output.Fit.
+	drop, cut []int
+	// most bounds columns on a terminal.
+	most map[int]int
+}
+
+// lines lays the first n rows out in width columns.
+func (g grid) lines(n, width int) []textLine {
+	if n == 0 {
+		return nil
+	}
+	natural := make([]int, len(g.rows[0]))
+	for _, row := range g.rows[:n] {
+		for i, cell := range row {
+			natural[i] = max(natural[i], utf8.RuneCountInString(cell.text))
+		}
+	}
+	for i, most := range g.most {
+		if width < unbounded {
+			natural[i] = min(natural[i], most)
+		}
+	}
+	widths := output.Fit(natural, g.drop, g.cut, width)
+	lines := make([]textLine, n)
+	for i, row := range g.rows[:n] {
+		lines[i] = aligned(row, widths)
+	}
+	return lines
+}
+
+// aligned puts cells into columns and leaves out those of width 0.
+func aligned(row []span, widths []int) textLine {
+	var l textLine
+	for i, cell := range row {
+		if widths[i] == 0 {
+			continue
+		}
+		text := output.Clip(cell.text, widths[i])
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+output.Gap)
+		l = append(l, span{text, cell.style}, span{pad, plain})
+	}
+	for len(l) > 0 && l[len(l)-1:].empty() {
+		l = l[:len(l)-1]
+	}
+	return l
+}
