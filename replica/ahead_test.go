@@ -34,9 +34,7 @@ func aheadOn(t *testing.T, test func(t *testing.T, minis *redistest.Minis, run f
 					t.Fatal(err)
 				}
 				defer func() { _ = set.Close() }()
-				if err := set.Init(t.Context(), false); err != nil {
-					t.Fatal(err)
-				}
+				declareNew(t, set)
 				test(t, minis, func() (*ranTicks, *logtest.Buffer) {
 					var ran ranTicks
 					var log logtest.Buffer

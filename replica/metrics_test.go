@@ -50,9 +50,7 @@ func TestMetricsOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := openCluster(t, source)
-	if err := set.Init(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	declareNew(t, set)
 	if err := set.Close(); err != nil {
 		t.Error(err)
 	}

@@ -195,9 +195,7 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.Set.Init(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	declareNew(t, c.Set)
 	now := time.Now().Truncate(time.Minute)
 	c.publish(t, jobs, now)
 	for _, s := range c.servers {

@@ -106,9 +106,7 @@ func initialize(t *testing.T, cfg *config.Config, dial func(*membership.Config))
 		t.Fatal(err)
 	}
 	defer set.Close()
-	if err := set.Init(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	declareNew(t, set)
 }
 
 func TestRunWaitsForAQuorum(t *testing.T) {

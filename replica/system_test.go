@@ -255,9 +255,7 @@ func declare(t *testing.T, cfg membership.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Init(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	declareNew(t, set)
 	_ = set.Close()
 }
 

@@ -62,9 +62,7 @@ webhooks:
 		t.Fatal(err)
 	}
 	set := openCluster(t, source)
-	if err := set.Init(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	declareNew(t, set)
 	var out logtest.Buffer
 	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
 	if err != nil {
@@ -112,9 +110,7 @@ webhooks:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := openCluster(t, source).Init(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	declareNew(t, openCluster(t, source))
 	var out logtest.Buffer
 	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
 	if err != nil {
