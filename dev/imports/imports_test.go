@@ -199,7 +199,7 @@ func violation(f importer, imported string) string {
 		if slices.Contains(parts[pkg], own) {
 			return ""
 		}
-		return "copying knows scripts; scripts know members and records; members know wire and locking; records know locking; wire knows nothing"
+		return "transfer knows scripts; scripts know membership and records; membership knows client and locking; records know locking; client knows nothing"
 	case core(pkg) && (driver(own) || adapter(own)):
 		return "the cores know no technology"
 	case pkg == "internal/store/single/kv" && own != "locking":

@@ -1,7 +1,7 @@
-// Teeth checks that the tests find bugs. It plants known bugs into copies of the module, one
+// Mutants checks that the tests find bugs. It plants known bugs into copies of the module, one
 // at a time, runs the tests that must fail, and reports an error if they pass.
 //
-//	make mutants                            all plants, in about ten minutes
+//	make mutants                       all plants, in about ten minutes
 //	go run ./dev/mutants N3 drain      those with one of the words in the name
 //
 // Each plant breaks a promise: there is a file per promise, promise_*.go, and one for each page

@@ -375,7 +375,7 @@ func (b *builder) checkExpanded(p path, text string, check func(string) error) {
 }
 
 // What etcd and ZooKeeper bear. Both keep all in memory, etcd by default at most 2 GiB of it and
-// of what it was before it last compacted. Docs/etcd.md and docs/zookeeper.md have the measurements.
+// of what it was before it last compacted. The pages docs/etcd.md and docs/zookeeper.md have the measurements.
 const (
 	// SmallKeep is the default of history.keep there.
 	SmallKeep = 100

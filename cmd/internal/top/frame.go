@@ -353,7 +353,7 @@ func (d snapshot) asOf(now time.Time) time.Time {
 
 // unknown says how old the snapshot is, why, and what to do.
 func (d snapshot) unknown(v layout) []textLine {
-	why := strings.TrimPrefix(failure.Lines(d.err)[0], "listing: ")
+	why := failure.Lines(d.err)[0]
 	text := "The state of the replicas is unknown: " + why
 	if !d.read.IsZero() {
 		text = fmt.Sprintf("The rest is %s old: %s", rough(v.now.Sub(d.read)), why)

@@ -48,22 +48,22 @@ func Open(cfg membership.Config) (*Cluster, error) {
 // Close closes the connections.
 func (c *Cluster) Close() error { return c.Set.Close() }
 
-// Service implements listing.Owned.
+// Service implements view.Owned.
 func (c *Cluster) Service(ctx context.Context, name string, replace bool) (string, error) {
 	return c.Set.Service(ctx, name, replace)
 }
 
-// Holders implements listing.Locks.
+// Holders implements view.Locks.
 func (c *Cluster) Holders(ctx context.Context) ([]locking.Holding, error) {
 	return redlock.Holders(ctx, c.Set)
 }
 
-// Evict implements listing.Locks.
+// Evict implements view.Locks.
 func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (locking.Holding, error) {
 	return redlock.Evict(ctx, c.Set, name, token, reason)
 }
 
-// ForgetLock implements listing.Locks.
+// ForgetLock implements view.Locks.
 func (c *Cluster) ForgetLock(ctx context.Context, name string) error {
 	return redlock.Forget(ctx, c.Set, name)
 }

@@ -127,7 +127,7 @@ var (
 	_ view.Nodes = (*Cluster)(nil)
 )
 
-// Service implements listing.Owned.
+// Service implements view.Owned.
 func (c *Cluster) Service(ctx context.Context, name string, replace bool) (string, error) {
 	for {
 		list, stamp, err := c.heard.Read(ctx, records.ServiceKey())

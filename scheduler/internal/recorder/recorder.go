@@ -40,7 +40,6 @@ type decision struct {
 	history  ledger.History
 	until    time.Time // the end of the tick's window, in which another replica may run it
 	early    bool      // it is missed, and came before this replica could run ticks
-	left     bool      // the drain left it to the next replica, which may catch it up
 	notified bool      // the observer was notified of the first failure
 	stored   bool      // the ledger has it; whether somebody ran the tick is still to be read
 }
@@ -85,11 +84,18 @@ func New(o Options) *Recorder {
 	}
 }
 
-// Decided records a tick that does not run. Any goroutine may call it.
+// Decided records a tick that does not run. One that may be caught up is not missed for a drain: no
+// entry says so, and the next replica finds it in the past. Any goroutine may call it.
 func (r *Recorder) Decided(j *job.Job, t job.Tick, v job.Verdict) {
 	entry := event.Named(t.Entry(j, r.Replica), j.Name)
 	entry.Outcome, entry.Reason = v.Outcome, v.Reason
 	r.Observer(event.Event{Kind: event.Decided, Entry: entry})
+	if v.Outcome == ledger.Missed && v.Reason.Code == ledger.CodeDrained && j.CatchesUp() && t.Stream == "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.opened(j.StoredAs(), entry)
+		return
+	}
 	r.add(j, entry, t.Until)
 }
 
@@ -104,8 +110,7 @@ func (r *Recorder) Ready(at time.Time) {
 func (r *Recorder) add(j *job.Job, e ledger.Entry, until time.Time) {
 	r.mu.Lock()
 	early := e.Outcome == ledger.Missed && e.Stream == "" && (r.ready.IsZero() || !e.Tick.After(r.ready))
-	left := e.Outcome == ledger.Missed && e.Reason.Code == ledger.CodeDrained && j.CatchesUp()
-	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until, early: early, left: left})
+	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History, until: until, early: early})
 	r.opened(j.StoredAs(), e)
 	dropped := r.overLimit()
 	r.mu.Unlock()
@@ -369,8 +374,7 @@ func (r *Recorder) settle(ctx context.Context, d decision) error {
 }
 
 // unrecorded counts scheduled ticks of a job that the ledger does not have yet, none before
-// since. Those that it never will have stay counted, and those that a drain left to be caught up:
-// the next replica reads the past from there.
+// since. Those that it never will have stay counted, and those that a drain leaves to be caught up.
 type unrecorded struct {
 	n     int
 	since time.Time
@@ -390,7 +394,7 @@ func (r *Recorder) opened(key string, e ledger.Entry) {
 
 // recorded removes d from the count.
 func (r *Recorder) recorded(d decision) {
-	if d.Stream != "" || d.left {
+	if d.Stream != "" {
 		return
 	}
 	r.mu.Lock()

@@ -3,7 +3,7 @@
 // reply. Import it only in tests.
 //
 // Package protocol decides about claims: this package parses a request, applies the rule
-// and encodes the answer. It also implements what rules does not cover: lists of
+// and encodes the answer. It also implements what protocol does not cover: lists of
 // members, what a node remembers, records of ticks that did not run, logs and rosters.
 //
 // Tests run the same random operations here, on a real server and on an embedded one.

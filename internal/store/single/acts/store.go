@@ -1,5 +1,5 @@
 // Package acts keeps the acts of package scheduler/acts on a consistent store. All its
-// records are acts, of the kind store.Acts, each under several keys:
+// records are acts, of the kind kv.Acts, each under several keys:
 //
 //	act ID           every act
 //	audit TIME ID    every act and note, newest first

@@ -1,8 +1,8 @@
 package main
 
 const (
-	onestore = "internal/store/single/"
-	claims   = onestore + "claims/"
+	singleStore = "internal/store/single/"
+	claims   = singleStore + "claims/"
 )
 
 var oneStore = promise{
