@@ -2,7 +2,7 @@ package main
 
 const (
 	singleStore = "internal/store/single/"
-	claims   = singleStore + "claims/"
+	claims      = singleStore + "claims/"
 )
 
 var oneStore = promise{
