@@ -72,7 +72,8 @@ func TestFloodsKeepNobodyOut(t *testing.T) {
 						if tc.user != nil {
 							user = tc.user(n)
 						}
-						flood.Go(func() { check(tc.address(random, n), user) })
+						address := tc.address(random, n)
+						flood.Go(func() { check(address, user) })
 					}
 				})
 				time.Sleep(20 * time.Second)
