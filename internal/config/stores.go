@@ -236,9 +236,8 @@ func (l listed) checkEntry(ps *problems, p path, entry NodeEntry) {
 	}
 }
 
-// nodeAddr returns the host:port of a node, or what is wrong with it in the
-// words of package membership, which is asked about each node alone so that the
-// answer can be given the node's place.
+// nodeAddr returns the host:port of a node, or what is wrong with it. Package membership is
+// asked about each node alone, so the answer has the node's place.
 func nodeAddr(n membership.NodeConfig) (addr, problem string) {
 	one := membership.Config{Nodes: []membership.NodeConfig{n}}.WithDefaults()
 	if err := one.Validate(); err != nil {
