@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -62,7 +62,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		}
 		defer set.Close()
 		set.Learn(t.Context())
-		store := redisledger.New(set)
+		store := quorumledger.New(set)
 		list, err := view.Reader{Ledger: store, Roster: store}.Ticks(t.Context(), "j", ledger.Query{Limit: 100})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -140,7 +140,7 @@ func explain(t *testing.T, cluster membership.Config, job string, midnight time.
 		t.Fatal(err)
 	}
 	defer set.Close()
-	entries, err := redisledger.New(set).Ticks(t.Context(), ledger.Query{Job: job, Limit: 100})
+	entries, err := quorumledger.New(set).Ticks(t.Context(), ledger.Query{Job: job, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

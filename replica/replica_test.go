@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/config"
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -119,7 +119,7 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 			t.Errorf("/readyz of %s: %d %s", r.ID(), status, body)
 		}
 	}
-	store := redisledger.New(set)
+	store := quorumledger.New(set)
 	living, err := store.Replicas(t.Context())
 	if err != nil || len(living) != 3 {
 		t.Errorf("roster: %v, %v", living, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	onestore "github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -202,9 +202,9 @@ func (n *nodes) close() error { return errors.Join(n.locker.Close(), n.Close()) 
 // lookEvery is how long a replica hears nothing from the store until it looks.
 const lookEvery = 5 * time.Second
 
-// single is one store of a replica, such as PostgreSQL.
-type single struct {
-	*onestore.Cluster
+// oneStore is one store of a replica, such as PostgreSQL.
+type oneStore struct {
+	*single.Cluster
 	log *slog.Logger
 
 	last atomic.Pointer[seen]
@@ -212,28 +212,28 @@ type single struct {
 
 // seen is what the last look at the store has shown.
 type seen struct {
-	onestore.Look
+	single.Look
 	err error
 }
 
 // openStore opens the store of a replica.
-func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*single, error) {
+func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*oneStore, error) {
 	server, err := part.Open(context.Background(), cluster)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := onestore.Configured(server, cluster)
+	opened, err := single.Configured(server, cluster)
 	if err != nil {
 		return nil, err
 	}
 	opened.Unreadable.To(log)
-	s := &single{Cluster: opened, log: log}
+	s := &oneStore{Cluster: opened, log: log}
 	s.last.Store(&seen{err: errors.New("connecting to the store")})
 	return s, nil
 }
 
 // look looks at the store once, writes to it, and says if that changes what is known.
-func (s *single) look(ctx context.Context) error {
+func (s *oneStore) look(ctx context.Context) error {
 	now := &seen{}
 	if now.Look, now.err = s.Look(ctx); now.Unnoted {
 		now.err = s.NoteLife(ctx)
@@ -258,13 +258,13 @@ func (s *single) look(ctx context.Context) error {
 }
 
 // join implements backend.
-func (s *single) join(ctx context.Context) error {
+func (s *oneStore) join(ctx context.Context) error {
 	final := func(err error) bool { return errors.Is(err, kv.ErrNotReady) || errors.Is(err, kv.ErrLogin) }
 	return joining(ctx, s.log, "no job runs until the store answers; trying again until then", final, s.look)
 }
 
 // watch implements backend.
-func (s *single) watch(ctx context.Context) {
+func (s *oneStore) watch(ctx context.Context) {
 	for retry.After(ctx, lookEvery/5) {
 		last := s.last.Load()
 		if last.err == nil && last.VouchesAt.IsZero() {
@@ -278,7 +278,7 @@ func (s *single) watch(ctx context.Context) {
 }
 
 // notReady implements backend.
-func (s *single) notReady() string {
+func (s *oneStore) notReady() string {
 	switch last := s.last.Load(); {
 	case last.err != nil:
 		return "waiting for the store: " + config.OneLine(last.err.Error())
@@ -289,7 +289,7 @@ func (s *single) notReady() string {
 }
 
 // Nodes implements backend. A look does not show whether the store takes writes.
-func (s *single) Nodes(ctx context.Context) []view.Node {
+func (s *oneStore) Nodes(ctx context.Context) []view.Node {
 	rows := s.Cluster.Nodes(ctx)
 	if last := s.last.Load(); last.err != nil && rows[0].State == view.NodeReady {
 		rows[0].State, rows[0].Error = view.NodeRefusing, view.Optional(last.err.Error())
@@ -298,11 +298,11 @@ func (s *single) Nodes(ctx context.Context) []view.Node {
 }
 
 // ClockOffset implements backend.
-func (s *single) ClockOffset() (time.Duration, bool) {
+func (s *oneStore) ClockOffset() (time.Duration, bool) {
 	last := s.last.Load()
 	return -last.Offset, last.err == nil
 }
 
-func (s *single) members() *membership.Set { return nil }
+func (s *oneStore) members() *membership.Set { return nil }
 
-func (s *single) close() error { return s.Close() }
+func (s *oneStore) close() error { return s.Close() }

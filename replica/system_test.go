@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -27,7 +27,7 @@ import (
 type contender struct {
 	set       *membership.Set
 	locker    *redlock.Locker
-	ledger    *redisledger.Ledger
+	ledger    *quorumledger.Ledger
 	scheduler *scheduler.Scheduler
 	done      chan error
 }
@@ -53,7 +53,7 @@ func joined(t *testing.T, cfg membership.Config) *contender {
 	if m.locker, err = redlock.New(m.set, redlock.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	m.ledger = redisledger.New(m.set)
+	m.ledger = quorumledger.New(m.set)
 	return m
 }
 

@@ -286,14 +286,18 @@ func TestDrainLeavesWhatIsToBeCaughtUp(t *testing.T) {
 		c.StartNodes()
 		c.Forward(15 * time.Second)
 		r.Stop()
+		noneMissed := func() {
+			for _, e := range c.Ticks("j") {
+				if e.Outcome == ledger.Missed {
+					t.Errorf("at %v: %v: %s", c.Now(), e.Tick, e.Reason)
+				}
+			}
+		}
+		noneMissed()
 		c.Forward(time.Second)
 		r.Start()
 		c.Forward(2 * time.Minute)
-		for _, e := range c.Ticks("j") {
-			if e.Outcome == ledger.Missed {
-				t.Errorf("%v: %s", e.Tick, e.Reason)
-			}
-		}
+		noneMissed()
 	})
 }
 

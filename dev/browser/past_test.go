@@ -3,7 +3,7 @@ package browser_test
 import (
 	"time"
 
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -39,7 +39,7 @@ func (c *cluster) remember() {
 		c.t.Fatal(err)
 	}
 	defer locker.Close()
-	ledger := redisledger.New(set)
+	ledger := quorumledger.New(set)
 	for i, p := range pasts() {
 		for n, tick := range p.ticks(time.Now()) {
 			c.happened(locker, ledger, p.entry(tick, n, i))
@@ -82,7 +82,7 @@ func (p past) entry(tick time.Time, n, i int) ledger.Entry {
 }
 
 // happened puts an entry onto the nodes as a replica does.
-func (c *cluster) happened(locker *redlock.Locker, store *redisledger.Ledger, e ledger.Entry) {
+func (c *cluster) happened(locker *redlock.Locker, store *quorumledger.Ledger, e ledger.Entry) {
 	c.t.Helper()
 	if !e.Ran() {
 		if _, err := store.Record(c.t.Context(), e); err != nil {

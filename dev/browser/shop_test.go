@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	onestore "github.com/quorate/quorate/internal/store/single/ledger"
+	singleledger "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler"
@@ -52,9 +52,9 @@ func (c *cluster) shelf() shelf {
 			c.t.Fatal(err)
 		}
 		c.t.Cleanup(s.Close)
-		return shelf{onestore.NewRoster(s).Publish, onestore.New(s, 12*time.Second).Record}
+		return shelf{singleledger.NewRoster(s).Publish, singleledger.New(s, 12*time.Second).Record}
 	}
-	l := redisledger.New(c.set())
+	l := quorumledger.New(c.set())
 	return shelf{l.Publish, l.Record}
 }
 

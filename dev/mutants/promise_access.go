@@ -1,20 +1,20 @@
 package main
 
 const (
-	redisacts = "internal/store/quorum/acts/"
-	web       = "internal/console/"
-	board     = "replica/dashboard/" // with the tests of the console
+	quorumacts = "internal/store/quorum/acts/"
+	web        = "internal/console/"
+	board      = "replica/dashboard/" // with the tests of the console
 )
 
 var access = promise{
 	page: "api.md",
 	text: "Nobody sees or does more than their role allows, and every act is recorded and carried out as asked.",
 	plants: []plant{
-		{"acts: one is shown that few nodes hold", in(redisacts, "TestConfirmed"), []edit{
-			{redisacts + "open.go", "return n >= p.quorum", "return n >= 1"},
+		{"acts: one is shown that few nodes hold", in(quorumacts, "TestConfirmed"), []edit{
+			{quorumacts + "open.go", "return n >= p.quorum", "return n >= 1"},
 		}},
-		{"acts: a closed one is opened again", in(redisacts, "TestActsConform"), []edit{
-			{redisacts + "reserve.lua", "kept.state ~= 'R' then", "kept.state == 'O' then"},
+		{"acts: a closed one is opened again", in(quorumacts, "TestActsConform"), []edit{
+			{quorumacts + "reserve.lua", "kept.state ~= 'R' then", "kept.state == 'O' then"},
 		}},
 		{"acts: a cancel ends another run", in(engine, "TestCancel"), []edit{
 			{engine + "requests.go", "if run.Tick.Entry(run.Job, \"\").ID() != act.Run {", "if false {"},

@@ -1,8 +1,8 @@
 package main
 
 const (
-	redisledger = "internal/store/quorum/ledger/"
-	oneledger   = "internal/store/single/ledger/"
+	quorumledger = "internal/store/quorum/ledger/"
+	oneledger    = "internal/store/single/ledger/"
 )
 
 var outcomes = promise{
@@ -12,8 +12,8 @@ var outcomes = promise{
 		{"N5: FINISH keeps records without bound", rules, []edit{
 			{scripts + "finish.lua", "trim(runs_key, num(-tonumber(keep) - 1))", ""},
 		}},
-		{"N7: RECORD keeps the lower record", in(redisledger, "TestScriptsAgreeWithTheModel").saying(theModel), []edit{
-			{redisledger + "record.lua", "redis.call('ZREM', notes, highest)", "redis.call('ZREM', notes, record)"},
+		{"N7: RECORD keeps the lower record", in(quorumledger, "TestScriptsAgreeWithTheModel").saying(theModel), []edit{
+			{quorumledger + "record.lua", "redis.call('ZREM', notes, highest)", "redis.call('ZREM', notes, record)"},
 		}},
 		{"C5: an outage is called a lost race", in(redlock, "TestReason", "TestReasonOfAllVectors"), []edit{
 			{redlock + "verdict.go", "case failed >= blocking:", "case failed > len(votes):"},
@@ -33,10 +33,10 @@ var outcomes = promise{
 		{"ledger: nil after the context ended is a success", in(engine+"internal/attempt/", "TestOutcome"), []edit{
 			{engine + "internal/attempt/finish.go", "case err == nil && cause == nil:", "case err == nil:"},
 		}},
-		{"ledger: a dead run is running", in(redisledger, "TestMerge"), []edit{
-			{redisledger + "merge.go", "c.held = c.held || r.Owner", "c.held = true || r.Owner"},
+		{"ledger: a dead run is running", in(quorumledger, "TestMerge"), []edit{
+			{quorumledger + "merge.go", "c.held = c.held || r.Owner", "c.held = true || r.Owner"},
 		}},
-		{"ledger: a minority of nodes is read", in(redisledger, "TestNoQuorum"), []edit{
+		{"ledger: a minority of nodes is read", in(quorumledger, "TestNoQuorum"), []edit{
 			{members + "set.go", "if len(good) >= s.Quorum() {", "if len(good) > 0 {"},
 		}},
 		{"store: a dead run is running", in(oneledger, "TestLedgerConforms", "TestInterruptedWhenTheLeaseEnds"), []edit{

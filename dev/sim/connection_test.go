@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorate/quorate/dev/sim"
 	"github.com/quorate/quorate/internal/retry"
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single"
 	storeclaims "github.com/quorate/quorate/internal/store/single/claims"
@@ -41,7 +41,7 @@ func toNodes(p *sim.Process, leases time.Duration, list []int, value random) (co
 	if err != nil {
 		return connection{}, err
 	}
-	entries := redisledger.New(set)
+	entries := quorumledger.New(set)
 	return connection{
 		locker: locker, ledger: entries, roster: entries, join: set.Join,
 		declareNew: func(ctx context.Context) error { return set.Init(ctx, false) },

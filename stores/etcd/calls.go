@@ -9,30 +9,30 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	store "github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // Keys are KIND, zero byte, NAME, zero byte, SUB, after the prefix: so their order is that of
 // package kv.
-func (s *server) key(k store.Key) string {
-	return s.point(k.Kind, store.Point{Name: k.Name, Sub: k.Sub})
+func (s *server) key(k kv.Key) string {
+	return s.point(k.Kind, kv.Point{Name: k.Name, Sub: k.Sub})
 }
 
-func (s *server) point(kind store.Kind, p store.Point) string {
+func (s *server) point(kind kv.Kind, p kv.Point) string {
 	return s.prefix + string(kind) + "\x00" + p.Name + "\x00" + p.Sub
 }
 
 func (s *server) lifeKey() string { return s.prefix + "life" }
 
 // parseKey is the inverse of key.
-func (s *server) parseKey(text []byte) store.Key {
+func (s *server) parseKey(text []byte) kv.Key {
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(string(text), s.prefix), "\x00")
 	name, sub, _ := strings.Cut(rest, "\x00")
-	return store.Key{Kind: store.Kind(kind), Name: name, Sub: sub}
+	return kv.Key{Kind: kv.Kind(kind), Name: name, Sub: sub}
 }
 
 // Read implements [kv.Store].
-func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+func (s *server) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
 	var gets []clientv3.Op
 	for _, k := range keys {
 		gets = append(gets, clientv3.OpGet(s.key(k)))
@@ -41,7 +41,7 @@ func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, s
 	if err != nil {
 		return nil, stamp, err
 	}
-	list := make([]store.Record, len(keys))
+	list := make([]kv.Record, len(keys))
 	for i, k := range keys {
 		list[i].Key = k
 		copy(list[i:], lists[i])
@@ -50,11 +50,11 @@ func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, s
 }
 
 // List implements [kv.Store].
-func (s *server) List(ctx context.Context, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
+func (s *server) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
 	var gets []clientv3.Op
 	for _, r := range ranges {
 		to := s.prefix + string(r.Kind) + "\x01"
-		if r.To != (store.Point{}) {
+		if r.To != (kv.Point{}) {
 			to = s.point(r.Kind, r.To)
 		}
 		gets = append(gets, clientv3.OpGet(s.point(r.Kind, r.From), clientv3.WithRange(to), clientv3.WithLimit(int64(r.Limit))))
@@ -63,7 +63,7 @@ func (s *server) List(ctx context.Context, ranges ...store.Range) ([][]store.Rec
 }
 
 // read makes the gets, all of one revision, and finds the life.
-func (s *server) read(ctx context.Context, gets []clientv3.Op) (lists [][]store.Record, stamp store.Stamp, err error) {
+func (s *server) read(ctx context.Context, gets []clientv3.Op) (lists [][]kv.Record, stamp kv.Stamp, err error) {
 	err = s.do(ctx, true, func(ctx context.Context, c *clientv3.Client) (err error) {
 		lists, stamp, err = s.readFrom(ctx, c, gets)
 		return err
@@ -72,7 +72,7 @@ func (s *server) read(ctx context.Context, gets []clientv3.Op) (lists [][]store.
 }
 
 // readFrom begins another life if the answer shows one, and then reads again.
-func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []clientv3.Op) (lists [][]store.Record, stamp store.Stamp, err error) {
+func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []clientv3.Op) (lists [][]kv.Record, stamp kv.Stamp, err error) {
 	known, seen := s.before()
 	for revision := int64(0); revision == 0 || len(gets) > 0; {
 		n := min(len(gets), limits.Keys)
@@ -85,7 +85,7 @@ func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []client
 			return nil, stamp, err
 		}
 		if revision == 0 {
-			stored := append(s.records(r.Responses[n]), store.Record{})[0]
+			stored := append(s.records(r.Responses[n]), kv.Record{})[0]
 			now := parseLife(string(stored.Value))
 			if forgot(known, now, seen, r.Header) {
 				if err := s.begin(ctx, c, life{r.Header.ClusterId, max(known.number, now.number) + 1}, stored.Version); err != nil {
@@ -104,15 +104,15 @@ func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []client
 	return lists, stamp, nil
 }
 
-func (s *server) records(part *etcdserverpb.ResponseOp) (list []store.Record) {
+func (s *server) records(part *etcdserverpb.ResponseOp) (list []kv.Record) {
 	for _, kv := range part.GetResponseRange().Kvs {
-		list = append(list, store.Record{Key: s.parseKey(kv.Key), Version: uint64(kv.ModRevision), Value: kv.Value})
+		list = append(list, kv.Record{Key: s.parseKey(kv.Key), Version: uint64(kv.ModRevision), Value: kv.Value})
 	}
 	return list
 }
 
 // Commit implements [kv.Store].
-func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
+func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error) {
 	if err := t.Check(limits); err != nil {
 		return o, err
 	}
@@ -143,7 +143,7 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 			return errors.New("a backup was restored meanwhile") // and nobody has noted it yet
 		}
 		s.saw(own, r.Header.Revision)
-		o = store.Outcome{Won: true, Stamp: store.Stamp{Life: t.Life}}
+		o = kv.Outcome{Won: true, Stamp: kv.Stamp{Life: t.Life}}
 		if len(t.Put) > 0 {
 			o.Version = uint64(r.Header.Revision)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/dev/bench/report"
 	"github.com/quorate/quorate/dev/bench/rig"
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -89,7 +89,7 @@ func (e Env) lost(ctx context.Context, won map[string]int, first, before time.Ti
 	if err != nil {
 		return "", err
 	}
-	store, told, count := redisledger.New(ours.Set), 0, map[string]int{}
+	store, told, count := quorumledger.New(ours.Set), 0, map[string]int{}
 	for i := range e.Size.CrowdJobs {
 		entries, err := store.Ticks(ctx, ledger.Query{Job: jobName(i), Limit: 2 * e.Size.CrowdSeconds, Since: first, Before: before})
 		if err != nil {

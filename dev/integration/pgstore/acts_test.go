@@ -3,7 +3,7 @@ package pgstore_test
 import (
 	"testing"
 
-	onestore "github.com/quorate/quorate/internal/store/single/acts"
+	singleacts "github.com/quorate/quorate/internal/store/single/acts"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
@@ -14,6 +14,6 @@ func actsConform(t *testing.T, w *world) { actsConformAt(t, w, w.urlAs("replica"
 func actsConformAt(t *testing.T, w *world, url string) {
 	t.Helper()
 	schedtest.RunActs(t, schedtest.ActsBackend{
-		New: func(t testing.TB) acts.Store { return onestore.New(w.open(t, url)) },
+		New: func(t testing.TB) acts.Store { return singleacts.New(w.open(t, url)) },
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	onestore "github.com/quorate/quorate/internal/store/single/ledger"
+	singleledger "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -23,7 +23,7 @@ func ledgerConforms(t *testing.T, w *world, url string) {
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
 			s := w.open(tb, url)
-			return lockerOn(tb, s), onestore.New(s, time.Minute)
+			return lockerOn(tb, s), singleledger.New(s, time.Minute)
 		},
 		Short: 2100 * time.Millisecond, // more than four timeouts
 		Keep:  ledger.MaxKeep,
@@ -35,7 +35,7 @@ func ledgerConforms(t *testing.T, w *world, url string) {
 		schedtest.RunRoster(t, schedtest.RosterBackend{
 			New: func(tb testing.TB) scheduler.Roster {
 				tb.Helper()
-				return onestore.NewRoster(w.open(tb, url))
+				return singleledger.NewRoster(w.open(tb, url))
 			},
 		})
 	})

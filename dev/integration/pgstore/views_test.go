@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/quorate/quorate/internal/store/single/kv"
-	onestore "github.com/quorate/quorate/internal/store/single/ledger"
+	singleledger "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -105,7 +105,7 @@ func viewsAgree(t *testing.T, w *world) {
 	s := w.openIn(t, schema, w.urlAs("replica"))
 	storeLedger(t, s)
 	c := connect(t, w.urlAs("replica"))
-	l := onestore.New(s, time.Second)
+	l := singleledger.New(s, time.Second)
 	storeUnreadable(t, s)
 	for _, job := range []string{"report", "trimmed", "dead", "held", "overlapping", "odd", "garbled", "blind", "lost"} {
 		for view, list := range map[string]func(context.Context, ledger.Query) ([]ledger.Entry, error){"runs": l.Runs, "ticks": l.Ticks} {

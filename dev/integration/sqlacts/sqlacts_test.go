@@ -18,7 +18,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
-	onestore "github.com/quorate/quorate/internal/store/single/acts"
+	singleacts "github.com/quorate/quorate/internal/store/single/acts"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
@@ -37,7 +37,7 @@ type world struct {
 	pool  *pgxpool.Pool // the application's
 	db    *sql.DB       // the same
 	store *postgres.Store
-	acts  *onestore.Store
+	acts  *singleacts.Store
 }
 
 // newWorld sets both up. The application's role may only ask for jobs, and its settings change
@@ -73,7 +73,7 @@ func newWorldOn(t *testing.T, server *pgtest.Server) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return &world{T: t, pool: pool, db: sqltest.Open(t, "pgx", app), store: s, acts: onestore.New(s)}
+	return &world{T: t, pool: pool, db: sqltest.Open(t, "pgx", app), store: s, acts: singleacts.New(s)}
 }
 
 var errRolledBack = errors.New("the application rolls back")
@@ -365,7 +365,7 @@ func TestReplicasAndTransactionsShareTheBound(t *testing.T) {
 				asking.Wait()
 				var other sync.WaitGroup
 				for replica := range replicas {
-					store := onestore.New(w.store)
+					store := singleacts.New(w.store)
 					other.Go(func() {
 						for i := range asked {
 							one := acts.Act{ID: fmt.Sprintf("r%d-%d-%d", n, replica, i), Kind: acts.Trigger, Job: fmt.Sprint("j", n, replica, i)}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	redisacts "github.com/quorate/quorate/internal/store/quorum/acts"
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumacts "github.com/quorate/quorate/internal/store/quorum/acts"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/internal/store/storecopy"
@@ -26,8 +26,8 @@ import (
 type Cluster struct {
 	Set *membership.Set
 	// Ledger is also the roster, and has the sets of jobs that replicas serve.
-	Ledger *redisledger.Ledger
-	Acts   *redisacts.Acts
+	Ledger *quorumledger.Ledger
+	Acts   *quorumacts.Acts
 	// Unreadable has the records that could not be read.
 	Unreadable *unreadable.Log
 }
@@ -40,7 +40,7 @@ func Open(cfg membership.Config) (*Cluster, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	u := new(unreadable.Log)
-	c := &Cluster{Set: set, Ledger: redisledger.New(set), Acts: redisacts.New(set), Unreadable: u}
+	c := &Cluster{Set: set, Ledger: quorumledger.New(set), Acts: quorumacts.New(set), Unreadable: u}
 	c.Ledger.Unreadable, c.Acts.Unreadable = u, u
 	return c, nil
 }
@@ -76,7 +76,7 @@ type side struct {
 
 // Side returns the cluster, which is kept in the namespace, as one side of a copy.
 func (c *Cluster) Side(namespace string) storecopy.Side {
-	return side{&Cluster{Set: c.Set, Ledger: redisledger.NewSealed(c.Set), Acts: redisacts.NewSealed(c.Set)}, namespace}
+	return side{&Cluster{Set: c.Set, Ledger: quorumledger.NewSealed(c.Set), Acts: quorumacts.NewSealed(c.Set)}, namespace}
 }
 
 // Name implements [storecopy.Side].
@@ -117,7 +117,7 @@ func (s side) Begin(ctx context.Context) (time.Time, error) {
 
 // PutEntries implements [storecopy.Side].
 func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
-	return transfer.Put(ctx, s.Set, redisledger.Copied(s.Set, job, list, trimmed))
+	return transfer.Put(ctx, s.Set, quorumledger.Copied(s.Set, job, list, trimmed))
 }
 
 // PutActs implements [storecopy.Side].

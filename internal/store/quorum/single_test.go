@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	redisacts "github.com/quorate/quorate/internal/store/quorum/acts"
-	redisledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	quorumacts "github.com/quorate/quorate/internal/store/quorum/acts"
+	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -146,7 +146,7 @@ func (s *single) roster(t *testing.T) {
 	schedtest.RunRoster(t, schedtest.RosterBackend{
 		New: func(tb testing.TB) scheduler.Roster {
 			tb.Helper()
-			return redisledger.New(s.connect(tb)().Set)
+			return quorumledger.New(s.connect(tb)().Set)
 		},
 	})
 }
@@ -155,7 +155,7 @@ func (s *single) acts(t *testing.T) {
 	schedtest.RunActs(t, schedtest.ActsBackend{
 		New: func(tb testing.TB) acts.Store {
 			tb.Helper()
-			return redisacts.New(s.connect(tb)().Set)
+			return quorumacts.New(s.connect(tb)().Set)
 		},
 	})
 }

@@ -102,8 +102,8 @@ const (
 	Finished Kind = "finished"
 	// NotArchived: the log of the run could not be stored. Sets Err.
 	NotArchived Kind = "not_archived"
-	// Decided: the tick will not run, for Entry.Reason. Every replica that decides so
-	// sends it.
+	// Decided: the tick does not run on this replica, for Entry.Reason. Every replica that
+	// decides so sends it.
 	Decided Kind = "decided"
 	// Recorded: the ledger has stored a tick that did not run, or, with Err, has not.
 	Recorded Kind = "recorded"
