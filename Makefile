@@ -158,7 +158,7 @@ differential: ## random operations on the scripts and on the plain model of a no
 
 .PHONY: valkey
 valkey: ## the tests of the scripts on valkey-server instead of redis-server
-	QUORATE_REDIS_SERVER=$${QUORATE_REDIS_SERVER:-valkey-server} go test -count=1 -timeout 9m ./locking/redlock/... ./internal/store/quorum/ledger ./internal/store/quorum/acts
+	QUORATE_REDIS_SERVER=$${QUORATE_REDIS_SERVER:-valkey-server} go test -count=1 -timeout 9m ./locking/redlock/... ./internal/store/quorum/ledger ./internal/store/quorum/commands
 
 .PHONY: campaign
 campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted

@@ -20,7 +20,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // withCluster calls fn with the server that the flags name, else with the store.
@@ -349,7 +349,7 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 			return nil
 		},
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			taken, warning, err := cl.Release(ctx, a.sign(acts.Act{Kind: acts.Release, Job: args[0]}), token)
+			taken, warning, err := cl.Release(ctx, a.sign(commands.Command{Kind: commands.Release, Job: args[0]}), token)
 			if err != nil {
 				return err
 			}

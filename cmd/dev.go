@@ -190,7 +190,7 @@ type devAPI struct {
 
 // newDevAPI listens on the configured address, else on devListen, else on any port.
 // Requests from this machine may read without a user. If no users are configured, it
-// creates one, since acts need a user.
+// creates one, since commands need a user.
 func newDevAPI(ctx context.Context, cfg config.HTTPConfig) (*devAPI, error) {
 	var listen net.ListenConfig
 	addr := cfg.Listen

@@ -134,7 +134,7 @@ func repeated(t *testing.T, runs []view.Run, all map[string]*campaigntest.Replic
 		if again == nil {
 			continue
 		}
-		if p := all[view.Text(r.Replica)].Life(); p.Killed {
+		if p := all[view.Text(r.Replica)].Incarnation(); p.Killed {
 			killed = append(killed, view.Time(again.Started).Sub(p.Until))
 		} else if r.Code != nil && *r.Code == ledger.CodeDrained { // else no replica could take it over before the end of the lease
 			drained = append(drained, view.Time(again.Started).Sub(view.Time(r.Finished)))

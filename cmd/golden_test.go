@@ -20,7 +20,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -78,26 +78,26 @@ func TestGoldenListings(t *testing.T) {
 		cmdtest.Golden(t, "runs."+format, printed(t, runTable(asRows(cmdtest.Entries()[:3], view.NewRun)), format))
 		cmdtest.Golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
 		cmdtest.Golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
-		cmdtest.Golden(t, "audit."+format, printed(t, auditListing(goldenActs()), format))
+		cmdtest.Golden(t, "audit."+format, printed(t, auditListing(goldenCommands()), format))
 		cmdtest.Golden(t, "next."+format, printed(t, nextListing(next), format))
 	}
 }
 
-// acts has one of each kind, a trigger that was done and one that waits.
-func goldenActs() []view.Act {
-	by := func(n int, act acts.Act) view.Act {
-		act.ID, act.By, act.At = fmt.Sprint("act", n), "ann@laptop", tick.Add(time.Duration(-n)*time.Minute)
-		act.Within = acts.DefaultWithin(act.Kind)
-		return view.NewAct(act)
+// commands has one of each kind, a trigger that was done and one that waits.
+func goldenCommands() []view.Command {
+	by := func(n int, command commands.Command) view.Command {
+		command.ID, command.By, command.At = fmt.Sprint("act", n), "ann@laptop", tick.Add(time.Duration(-n)*time.Minute)
+		command.Within = commands.DefaultWithin(command.Kind)
+		return view.NewCommand(command)
 	}
 	const job = "nightly-report"
-	return []view.Act{
-		by(1, acts.Act{Kind: acts.Trigger, Job: job, Trigger: ledger.ByManual, Params: json.RawMessage(`{"customer":"acme"}`)}),
-		by(2, acts.Act{Kind: acts.Trigger, Job: job, Trigger: ledger.ByChain, Parent: "load@20261201T020000.000Z", Reason: "its run succeeded", Result: "succeeded", Closed: tick}),
-		by(3, acts.Act{Kind: acts.Backfill, Job: job, From: tick.Add(-48 * time.Hour), To: tick, Reason: "the source was wrong", Result: "2 ticks: 1 succeeded, 1 failed", Closed: tick}),
-		by(4, acts.Act{Kind: acts.Cancel, Job: job, Run: "nightly-report@20261201T020000.000Z", Result: "cancelled on replica web-1-4f2a", Closed: tick}),
-		by(5, acts.Act{Kind: acts.Resume, All: true}),
-		by(6, acts.Act{Kind: acts.Pause, Tag: "finance", Reason: "the bank is down"}),
+	return []view.Command{
+		by(1, commands.Command{Kind: commands.Trigger, Job: job, Trigger: ledger.ByManual, Params: json.RawMessage(`{"customer":"acme"}`)}),
+		by(2, commands.Command{Kind: commands.Trigger, Job: job, Trigger: ledger.ByChain, Parent: "load@20261201T020000.000Z", Reason: "its run succeeded", Result: "succeeded", Closed: tick}),
+		by(3, commands.Command{Kind: commands.Backfill, Job: job, From: tick.Add(-48 * time.Hour), To: tick, Reason: "the source was wrong", Result: "2 ticks: 1 succeeded, 1 failed", Closed: tick}),
+		by(4, commands.Command{Kind: commands.Cancel, Job: job, Run: "nightly-report@20261201T020000.000Z", Result: "cancelled on replica web-1-4f2a", Closed: tick}),
+		by(5, commands.Command{Kind: commands.Resume, All: true}),
+		by(6, commands.Command{Kind: commands.Pause, Tag: "finance", Reason: "the bank is down"}),
 	}
 }
 

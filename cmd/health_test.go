@@ -66,7 +66,7 @@ func TestHealthIsSaidOnce(t *testing.T) {
 	}
 	s, err := dashboard.Mount(host{
 		Control: view.Control{
-			Reader: view.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Acts: new(schedtest.Acts)}, Evict: nodes.evict,
+			Reader: view.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Commands: new(schedtest.Commands)}, Evict: nodes.evict,
 		},
 		Nodes: nodes,
 	}, dashboard.Config{Anonymous: identity.AnonymousAll})

@@ -160,10 +160,10 @@ func refuse(c *cobra.Command, why string, args []string) error {
 
 // Groups of commands, as the help lists them.
 const (
-	groupRun    = "run"
-	groupConfig = "config"
-	groupLook   = "look"
-	groupAct    = "act"
+	groupRun     = "run"
+	groupConfig  = "config"
+	groupLook    = "look"
+	groupCommand = "act"
 )
 
 // A cli is one command line: the program with the flags that several commands have.
@@ -174,7 +174,7 @@ type cli struct {
 	set               []string
 	server, tokenFile string // of the API, which replaces the store
 	format            string // of a listing: table or json
-	by, reason        string // of an act
+	by, reason        string // of a command
 }
 
 // source is where the configuration is read from.
@@ -227,19 +227,19 @@ func addCommands(root *cobra.Command, a *cli) {
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
 		&cobra.Group{ID: groupLook, Title: "Inspect the cluster (reads the store, needs no replica):"},
-		&cobra.Group{ID: groupAct, Title: "Act on the whole cluster (recorded in the audit log):"},
+		&cobra.Group{ID: groupCommand, Title: "Command on the whole cluster (recorded in the audit log):"},
 	)
 	type build = func(*cli) *cobra.Command
 	for group, commands := range map[string][]build{
-		groupRun:    {runCommand, devCommand, healthCommand},
-		groupConfig: {validateCommand, schemaCommand, nextCommand, explainCommand, importCommand, usersCommand},
-		groupLook:   {jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, storeCommand, topCommand},
-		groupAct:    {triggerCommand, pauseCommand, resumeCommand, pausesCommand, backfillCommand, cancelCommand, auditCommand},
-		"":          {versionCommand},
+		groupRun:     {runCommand, devCommand, healthCommand},
+		groupConfig:  {validateCommand, schemaCommand, nextCommand, explainCommand, importCommand, usersCommand},
+		groupLook:    {jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, storeCommand, topCommand},
+		groupCommand: {triggerCommand, pauseCommand, resumeCommand, pausesCommand, backfillCommand, cancelCommand, auditCommand},
+		"":           {versionCommand},
 	} {
 		for _, build := range commands {
 			c := build(a)
-			if c.GroupID = group; group == groupLook || group == groupAct {
+			if c.GroupID = group; group == groupLook || group == groupCommand {
 				c.PersistentFlags().StringVar(&a.server, "server", "", "ask the API of a replica at this `URL` instead of the store (token: $QUORATE_TOKEN)")
 				c.PersistentFlags().StringVar(&a.tokenFile, "token-file", "", "`file` with the token for --server")
 			}

@@ -29,7 +29,7 @@ func freeAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// With --server the commands print the same as with the nodes, and their acts are in the
+// With --server the commands print the same as with the nodes, and their commands are in the
 // audit log under the name of the user.
 func TestServer(t *testing.T) {
 	t.Parallel()
@@ -58,11 +58,11 @@ jobs:
 		t.Errorf("trigger --wait says %q", out)
 	}
 	remote.exits(exitDone, "", "pause", "report", "--reason", "stop")
-	if rows, own := ask[view.Act](remote, "pauses"), ask[view.Act](nodes, "pauses"); len(rows) != 1 || len(own) != 1 || rows[0].ID != own[0].ID {
+	if rows, own := ask[view.Command](remote, "pauses"), ask[view.Command](nodes, "pauses"); len(rows) != 1 || len(own) != 1 || rows[0].ID != own[0].ID {
 		t.Errorf("the pauses are %+v, by the nodes %+v", rows, own)
 	}
 	remote.exits(exitNotFound, "nosuch", "resume", "--id", "nosuch", "--reason", "go on")
-	remote.exits(exitDone, "", "resume", "--id", ask[view.Act](remote, "pauses")[0].ID, "--reason", "go on")
+	remote.exits(exitDone, "", "resume", "--id", ask[view.Command](remote, "pauses")[0].ID, "--reason", "go on")
 	remote.exits(exitDone, "was not paused", "resume", "--tag", "finance", "--reason", "go on")
 	remote.exits(exitDone, "", "trigger", "wait", "--reason", "try")
 	eventually(t, "the run goes on", func() bool { return len(ask[view.Run](remote, "runs", "wait")) == 1 })
@@ -92,8 +92,8 @@ jobs:
 			return of == by && len(of) > 10
 		})
 	}
-	if acts := ask[view.Act](remote, "audit"); !strings.HasPrefix(view.Text(acts[0].By), "ann@127.0.0.1") {
-		t.Errorf("the audit log names %+v", acts[0])
+	if commands := ask[view.Command](remote, "audit"); !strings.HasPrefix(view.Text(commands[0].By), "ann@127.0.0.1") {
+		t.Errorf("the audit log names %+v", commands[0])
 	}
 	rootFile := filepath.Join(t.TempDir(), "root")
 	if err := os.WriteFile(rootFile, []byte(rootToken), 0o600); err != nil {
@@ -129,8 +129,8 @@ jobs:
 	remote.exits(exitFailed, "role", "locks", "release", "wait", "--reason", "it hangs")
 	for _, o := range []operator{remote, nodes} {
 		for flags, want := range map[string]int{"--by root": 1, "--job finance": 1, "--act trigger,pause": 4, "--refused yes": 1, "--since 2200-01-01T00:00:00Z": 0} {
-			if acts := ask[view.Act](o, append([]string{"audit"}, strings.Fields(flags)...)...); len(acts) != want {
-				t.Errorf("audit %s has %d acts, want %d: %+v", flags, len(acts), want, acts)
+			if commands := ask[view.Command](o, append([]string{"audit"}, strings.Fields(flags)...)...); len(commands) != want {
+				t.Errorf("audit %s has %d commands, want %d: %+v", flags, len(commands), want, commands)
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func TestCommandsOnOneStore(t *testing.T) {
 		for top.HasParent() && top.Parent().HasParent() {
 			top = top.Parent()
 		}
-		if name := strings.TrimPrefix(c.CommandPath(), "quorate "); (top.GroupID == groupLook || top.GroupID == groupAct) && (c.RunE != nil || c.Run != nil) {
+		if name := strings.TrimPrefix(c.CommandPath(), "quorate "); (top.GroupID == groupLook || top.GroupID == groupCommand) && (c.RunE != nil || c.Run != nil) {
 			if _, known := storeCalls[name]; !known {
 				t.Errorf("quorate %s is not tried", name)
 			}

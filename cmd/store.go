@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 func storeCommand(a *cli) *cobra.Command {
@@ -117,7 +117,7 @@ refuses it. You can repeat it.
 
 --restored is for the opposite case: PostgreSQL was restored from a dump or a snapshot,
 or etcd or ZooKeeper from one, which looks like the server of before. No tick runs for
-one grace, on etcd and ZooKeeper for one and a half. Pauses and other acts made since the dump are lost: make them
+one grace, on etcd and ZooKeeper for one and a half. Pauses and other commands made since the dump are lost: make them
 again. Redis nodes notice a restart.
 
 --ahead is for PostgreSQL whose clock was ahead and is right again. Its tokens only grow,
@@ -297,12 +297,12 @@ func copyStore(ctx context.Context, a *cli, paths [2]string) (err error) {
 		defer func() { err = errors.Join(err, s.Close()) }()
 		sides[i] = s.Side()
 	}
-	n, err := storecopy.Run(ctx, sides[0], sides[1], a.sign(acts.Act{}).By)
+	n, err := storecopy.Run(ctx, sides[0], sides[1], a.sign(commands.Command{}).By)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "copied %s to %s: %d runs of %d names with %d logs, %d ticks that did not run, %d acts, %d pauses, %d open requests\n",
-		sides[0].Name(), sides[1].Name(), n.Runs, n.Names, n.Logs, n.NotRun, n.Acts, n.Pauses, n.Requests)
+	fmt.Fprintf(a.Out, "copied %s to %s: %d runs of %d names with %d logs, %d ticks that did not run, %d commands, %d pauses, %d open requests\n",
+		sides[0].Name(), sides[1].Name(), n.Runs, n.Names, n.Logs, n.NotRun, n.Commands, n.Pauses, n.Requests)
 	output.Remark(a.Out, "next", "start the replicas with "+paths[1]+", and never again with "+paths[0]+": the stores do not know of each other")
 	return nil
 }

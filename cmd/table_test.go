@@ -46,8 +46,8 @@ func wide(t *testing.T) map[string]func(width int) string {
 		Started: tick.Add(-26 * time.Hour), Seen: tick.Add(-2 * time.Second), Running: []string{longJob, "nightly-report"}, ConfigHash: "3f786850e387550f",
 		Labels: map[string]string{"topology.kubernetes.io/zone": "eu-central-1a"},
 	})}
-	acts := goldenActs()
-	acts[1].Job, acts[1].By, acts[1].Reason = view.Optional(longJob), view.Optional("ann.example@bastion-2.eu-central-1.internal"), view.Optional(longReason)
+	commands := goldenCommands()
+	commands[1].Job, commands[1].By, commands[1].Reason = view.Optional(longJob), view.Optional("ann.example@bastion-2.eu-central-1.internal"), view.Optional(longReason)
 	locks := view.LockRows(holdings())
 	locks[0].Job, locks[0].Holder = longJob, view.Optional(longReplica)
 	nodes := []view.Node{{
@@ -69,7 +69,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 		"nodes":                          laid(t, nodeListing(nodes)),
 		"store check":                    laid(t, checkListing(checks)),
 		"next":                           laid(t, nextListing(next)),
-		"audit":                          laid(t, auditListing(acts)),
+		"audit":                          laid(t, auditListing(commands)),
 		"backfill --dry-run":             laid(t, backfillListing(longJob, []time.Time{tick})),
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Twenty replicas without work send at most 20 calls a second to one store: they read the
-// acts within two seconds, and announce themselves. They seldom look at a store that answers.
+// commands within two seconds, and announce themselves. They seldom look at a store that answers.
 func TestIdleReplicasOnOneStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

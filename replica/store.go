@@ -186,7 +186,7 @@ func openNodes(cfg membership.Config, options Redis, log *slog.Logger, m Metrics
 // Stores implements backend.
 func (n *nodes) Stores() scheduler.Stores {
 	return scheduler.Stores{
-		Locker: n.locker, Ledger: n.Ledger, Roster: n.Ledger, JobSets: n.Ledger, Archive: n.Ledger, Acts: n.Acts, Forget: view.ForgetJob(n),
+		Locker: n.locker, Ledger: n.Ledger, Roster: n.Ledger, JobSets: n.Ledger, Archive: n.Ledger, Commands: n.Commands, Forget: view.ForgetJob(n),
 	}
 }
 
@@ -236,7 +236,7 @@ func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*oneStore,
 func (s *oneStore) look(ctx context.Context) error {
 	now := &seen{}
 	if now.Look, now.err = s.Look(ctx); now.Unnoted {
-		now.err = s.NoteLife(ctx)
+		now.err = s.NoteIncarnation(ctx)
 	}
 	if now.err == nil {
 		now.err = s.Probe(ctx, now.Look)
@@ -268,7 +268,7 @@ func (s *oneStore) watch(ctx context.Context) {
 	for retry.After(ctx, lookEvery/5) {
 		last := s.last.Load()
 		if last.err == nil && last.VouchesAt.IsZero() {
-			if now, ok := s.Still(last.Look, lookEvery); ok { // acts are read all the time, and heartbeats written
+			if now, ok := s.Still(last.Look, lookEvery); ok { // commands are read all the time, and heartbeats written
 				s.last.Store(&seen{Look: now})
 				continue
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -42,12 +42,12 @@ func TestBackfillConcurrency(t *testing.T) {
 				}
 				after(t, 12*time.Hour+time.Minute)
 				stop := d.run([]scheduler.Job{job}, "a", "b", "c")
-				act := d.do(acts.Act{
-					Kind: acts.Backfill, Job: "j", Reason: "lost", Concurrency: tt.asked,
+				command := d.do(commands.Command{
+					Kind: commands.Backfill, Job: "j", Reason: "lost", Concurrency: tt.asked,
 					From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
 				})
 				after(t, 30*time.Minute)
-				d.result(act.ID, "12 ticks: 12 succeeded")
+				d.result(command.ID, "12 ticks: 12 succeeded")
 				if runs.most != tt.want {
 					t.Errorf("%d runs went on at once, want %d", runs.most, tt.want)
 				}
@@ -93,11 +93,11 @@ func TestBackfillLetsOthersGoFirst(t *testing.T) {
 		}
 		after(t, 12*time.Hour+time.Second)
 		stop := d.run(list, "a")
-		act := d.do(acts.Act{
-			Kind: acts.Backfill, Job: "j", Reason: "lost", From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
+		command := d.do(commands.Command{
+			Kind: commands.Backfill, Job: "j", Reason: "lost", From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
 		})
 		after(t, 30*time.Minute)
-		d.result(act.ID, "12 ticks: 12 succeeded")
+		d.result(command.ID, "12 ticks: 12 succeeded")
 		for _, e := range d.ticks("k") {
 			if late := e.Started.Sub(e.Tick); e.Outcome != ledger.Succeeded || late > time.Second {
 				t.Errorf("k at %v: %s %s, %v late", d.at(e.Tick), e.Outcome, e.Reason, late)

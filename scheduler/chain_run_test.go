@@ -17,13 +17,13 @@ func TestChainRunsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		acts := c.acts
+		commands := c.commands
 		first := every(t, "1m", "load", func(context.Context, jobs.Run) error { return nil })
 		first.OnSuccess = []string{"report"}
 		second := every(t, "1000h", "report", c.handler(nil))
 		var stops []func() error
 		for _, id := range []string{"a", "b", "c"} {
-			stops = append(stops, c.start(c.replica(id, func(cfg *scheduler.Config) { cfg.Acts = acts }, first, second)))
+			stops = append(stops, c.start(c.replica(id, func(cfg *scheduler.Config) { cfg.Commands = commands }, first, second)))
 		}
 		time.Sleep(3*time.Minute + 30*time.Second)
 		for _, stop := range stops {

@@ -13,27 +13,27 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// watchedActs records requests, and what the ledger knew by then.
-type watchedActs struct {
-	acts.Store
+// watchedCommands records requests, and what the ledger knew by then.
+type watchedCommands struct {
+	commands.Store
 	cluster *cluster
 	asked   []string
 	fails   int // calls that fail
 }
 
-func (w *watchedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
+func (w *watchedCommands) Do(ctx context.Context, command commands.Command) (commands.Command, error) {
 	if w.fails > 0 {
 		w.fails--
-		return acts.Act{}, locking.ErrNoQuorum
+		return commands.Command{}, locking.ErrNoQuorum
 	}
 	outcome := w.cluster.ticks("first")[0].Outcome
-	w.asked = append(w.asked, fmt.Sprint(act.Job, " by ", act.Trigger, " of ", act.Parent, " while ", outcome))
-	return w.Store.Do(ctx, act)
+	w.asked = append(w.asked, fmt.Sprint(command.Job, " by ", command.Trigger, " of ", command.Parent, " while ", outcome))
+	return w.Store.Do(ctx, command)
 }
 
 // chained runs the first tick of a job that ends with err, or takes too long, and returns
@@ -42,7 +42,7 @@ func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, fir
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		acts := &watchedActs{Store: c.acts, cluster: c, fails: fails}
+		commands := &watchedCommands{Store: c.commands, cluster: c, fails: fails}
 		job := every(t, "10m", "first", handler)
 		job.Timeout = 20 * time.Second
 		job.OnSuccess, job.OnFailure = []string{"good", "better"}, []string{"bad"}
@@ -50,10 +50,10 @@ func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, fir
 		for _, name := range []string{"good", "better", "bad"} {
 			list = append(list, every(t, "1000h", name, c.handler(nil)))
 		}
-		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Acts = acts }, list...))
+		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Commands = commands }, list...))
 		time.Sleep(11 * time.Minute)
 		c.stop(stop)
-		asked, first = acts.asked, c.ticks("first")[0]
+		asked, first = commands.asked, c.ticks("first")[0]
 	})
 	return asked, first
 }
@@ -98,16 +98,16 @@ func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		store := c.acts
+		store := c.commands
 		job := every(t, "10m", "first", c.handler(nil))
 		job.OnSuccess = []string{"good"}
 		run := ledger.Entry{Job: "first", Tick: c.begun.Add(10 * time.Minute)}.ID()
-		if _, err := store.Do(t.Context(), acts.Act{
-			ID: scheduler.ChainID(run, "good"), Kind: acts.Trigger, Job: "good", Trigger: ledger.ByChain, Parent: run, By: "first", Reason: "its run failed",
+		if _, err := store.Do(t.Context(), commands.Command{
+			ID: scheduler.ChainID(run, "good"), Kind: commands.Trigger, Job: "good", Trigger: ledger.ByChain, Parent: run, By: "first", Reason: "its run failed",
 		}); err != nil {
 			t.Fatal(err)
 		}
-		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Acts = store }, job, every(t, "1000h", "good", c.handler(nil))))
+		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Commands = store }, job, every(t, "1000h", "good", c.handler(nil))))
 		time.Sleep(11 * time.Minute)
 		c.stop(stop)
 		if e := c.ticks("first")[0]; e.Outcome != ledger.Succeeded || !e.Reason.IsZero() {
@@ -126,13 +126,13 @@ func TestChainIDIsStable(t *testing.T) {
 	if !strings.HasPrefix(id, "+") || id != scheduler.ChainID(again.ID(), "second") || id == scheduler.ChainID(e.ID(), "third") {
 		t.Errorf("ids of requests: %s, by the next attempt %s", id, scheduler.ChainID(again.ID(), "second"))
 	}
-	store := newCluster(t).acts
-	if _, err := store.Do(t.Context(), acts.Act{ID: id, Kind: acts.Trigger, Job: "second", By: "somebody"}); err == nil {
+	store := newCluster(t).commands
+	if _, err := store.Do(t.Context(), commands.Command{ID: id, Kind: commands.Trigger, Job: "second", By: "somebody"}); err == nil {
 		t.Error("somebody uses up the id of a run's request")
 	}
-	act := acts.Act{ID: id, Kind: acts.Trigger, Job: "second", Trigger: ledger.ByChain, Parent: e.ID()}
+	command := commands.Command{ID: id, Kind: commands.Trigger, Job: "second", Trigger: ledger.ByChain, Parent: e.ID()}
 	for range 2 {
-		if _, err := store.Do(t.Context(), act); err != nil {
+		if _, err := store.Do(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -42,7 +42,7 @@ type Config struct {
 	// MaxClaims bounds the concurrent tries to claim. Ticks for which this replica has the
 	// smallest rank go first. While nodes do not answer there are fewer. Default 128.
 	MaxClaims int
-	// MaxRunning bounds the concurrent runs on this replica. Ticks without a place are left
+	// MaxRunning bounds the concurrent runs on this replica. Ticks without a permit are left
 	// to other replicas. Default 0: no bound.
 	MaxRunning int
 	// RecordQueue bounds the ticks without a run that wait to be recorded. Beyond it the
@@ -77,12 +77,12 @@ type Process struct {
 
 // Stores keep the state that replicas share.
 type Stores struct {
-	Locker  locking.Locker // required
-	Ledger  ledger.Store   // required
-	Roster  Roster         // none: this replica believes it is alone
-	JobSets JobSets        // none: sets of jobs are not published, and a roll-out cannot tell which jobs it removes
-	Acts    acts.Store     // none: people cannot trigger, pause or cancel jobs
-	Archive ledger.Archive // none: no logs are kept, and Job.History is not applied
+	Locker   locking.Locker // required
+	Ledger   ledger.Store   // required
+	Roster   Roster         // none: this replica believes it is alone
+	JobSets  JobSets        // none: sets of jobs are not published, and a roll-out cannot tell which jobs it removes
+	Commands commands.Store // none: people cannot trigger, pause or cancel jobs
+	Archive  ledger.Archive // none: no logs are kept, and Job.History is not applied
 	// Forget deletes what is stored under the key of a removed job: claims, ledger and
 	// logs. Its error matches locking.ErrTaken while the lock is held, and
 	// locking.ErrNoQuorum when too few nodes did it. Deleting nothing is no error, and
@@ -117,7 +117,7 @@ func (c Config) WithDefaults() Config {
 // settings are those that attempts need.
 func (c Config) settings() attempt.Config {
 	return attempt.Config{
-		Replica: c.Replica, Labels: c.Labels, Locker: c.Locker, Ledger: c.Ledger, Acts: c.Acts, Archive: c.Archive,
+		Replica: c.Replica, Labels: c.Labels, Locker: c.Locker, Ledger: c.Ledger, Commands: c.Commands, Archive: c.Archive,
 		Observer: c.Observer, Middleware: c.Middleware, Logger: c.Logger,
 		TTL: c.TTL, ExtendEvery: c.ExtendEvery, SafetyMargin: c.SafetyMargin, MaxHold: c.MaxHold, Window: c.Window, Stagger: c.Stagger,
 		MaxClaims: c.MaxClaims, MaxRunning: c.MaxRunning, Random: c.Random,
@@ -184,8 +184,8 @@ type Timing struct {
 	StopTimeout time.Duration
 	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
 	BeatEvery time.Duration
-	// ActsEvery is the pause between two readings of the requests. Default 1.75 s.
-	ActsEvery time.Duration
+	// CommandsEvery is the pause between two readings of the requests. Default 1.75 s.
+	CommandsEvery time.Duration
 	// SourceEvery is the pause between two readings of Config.Source. Default 30 s.
 	SourceEvery time.Duration
 	// ForgetAfter is how long after the last replica served a job Stores.Forget is called
@@ -203,7 +203,7 @@ func (t Timing) withDefaults() Timing {
 	t.DrainTimeout = cmp.Or(t.DrainTimeout, 20*time.Second)
 	t.StopTimeout = cmp.Or(t.StopTimeout, 5*time.Second)
 	t.BeatEvery = cmp.Or(t.BeatEvery, 5*time.Second)
-	t.ActsEvery = cmp.Or(t.ActsEvery, 1750*time.Millisecond)
+	t.CommandsEvery = cmp.Or(t.CommandsEvery, 1750*time.Millisecond)
 	t.SourceEvery = cmp.Or(t.SourceEvery, 30*time.Second)
 	return t
 }
@@ -220,7 +220,7 @@ func (t Timing) validate(m *mistakes) {
 	positive("DrainTimeout", t.DrainTimeout)
 	positive("StopTimeout", t.StopTimeout)
 	positive("BeatEvery", t.BeatEvery)
-	positive("ActsEvery", t.ActsEvery)
+	positive("CommandsEvery", t.CommandsEvery)
 	positive("SourceEvery", t.SourceEvery)
 	m.refuse(t.ForgetAfter < 0 || t.ForgetAfter > 0 && t.ForgetAfter < MinForgetAfter,
 		"ForgetAfter is %v: it must be at least %v, or 0 for never", t.ForgetAfter, MinForgetAfter)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/recorder"
@@ -28,56 +28,56 @@ type dispatcher struct {
 	working  *sync.WaitGroup
 	inbox    *inbox
 
-	pauses   []acts.Act // in force
-	line     line
-	active   int   // attempts that have not reported over
-	wins     int64 // claims since the start
-	draining bool
+	pauses    []commands.Command // in force
+	slotQueue slotQueue
+	active    int   // attempts that have not reported over
+	wins      int64 // claims since the start
+	draining  bool
 }
 
-// offer puts a due tick into its lane. Offering it again is harmless: the nodes know it.
+// offer puts a due tick into its queue. Offering it again is harmless: the nodes know it.
 func (d *dispatcher) offer(j *jobState, t job.Tick) {
-	l := j.lane(t.Stream)
+	q := j.queueOf(t.Stream)
 	if t.Trigger == ledger.BySchedule {
-		l.overtake(t)
+		q.overtake(t)
 	}
 	d.replace(j, t)
-	if len(l.queue) == 0 && j.open(l) { // the usual case
-		if now := d.now(); !d.rejects(j, l, t, now, 0, 0) {
-			d.start(j, l, t, now)
+	if len(q.ticks) == 0 && j.open(q) { // the usual case
+		if now := d.now(); !d.rejects(j, q, t, now, 0, 0) {
+			d.start(j, q, t, now)
 		}
 		return
 	}
-	l.insert(t)
-	d.proceed(j, l)
+	q.insert(t)
+	d.proceed(j, q)
 }
 
-// proceed prunes the lane and starts its next tick, unless one is being decided.
-func (d *dispatcher) proceed(j *jobState, l *lane) {
-	if len(l.queue) == 0 {
+// proceed prunes the queue and starts its next tick, unless one is being decided.
+func (d *dispatcher) proceed(j *jobState, q *tickQueue) {
+	if len(q.ticks) == 0 {
 		return
 	}
-	d.prune(j, l)
-	if len(l.queue) > 0 && j.open(l) {
-		t := l.queue[0]
-		if l.queue = l.queue[1:]; len(l.queue) == 0 {
-			l.queue = nil // most of many jobs have no queue
+	d.prune(j, q)
+	if len(q.ticks) > 0 && j.open(q) {
+		t := q.ticks[0]
+		if q.ticks = q.ticks[1:]; len(q.ticks) == 0 {
+			q.ticks = nil // most of many jobs have no queue
 		}
-		d.start(j, l, t, d.now())
+		d.start(j, q, t, d.now())
 	}
 }
 
 // prune removes ticks from the queue that may no longer be claimed.
-func (d *dispatcher) prune(j *jobState, l *lane) {
+func (d *dispatcher) prune(j *jobState, q *tickQueue) {
 	now, late := d.now(), 0
-	for i, t := range slices.Backward(l.queue) { // deletions are behind i
-		if d.rejects(j, l, t, now, len(l.queue)-1-i, late) {
-			l.queue = slices.Delete(l.queue, i, i+1)
+	for i, t := range slices.Backward(q.ticks) { // deletions are behind i
+		if d.rejects(j, q, t, now, len(q.ticks)-1-i, late) {
+			q.ticks = slices.Delete(q.ticks, i, i+1)
 		} else if t.Late(now) {
 			late++
 		}
 	}
-	if a := l.claiming; a != nil && !a.watches && a.Tick.Trigger != ledger.ByRerun && a.Tick.Late(now) &&
+	if a := q.claiming; a != nil && !a.watches && a.Tick.Trigger != ledger.ByRerun && a.Tick.Late(now) &&
 		a.Job.CatchesUp() && late >= a.Job.CatchUp.Max {
 		a.StopWaiting(attempt.ErrTooMany)
 	}
@@ -85,13 +85,13 @@ func (d *dispatcher) prune(j *jobState, l *lane) {
 
 // rejects reports whether a tick may no longer be claimed, and decides it. newer ticks wait
 // behind it, and late of them are to be caught up.
-func (d *dispatcher) rejects(j *jobState, l *lane, t job.Tick, now time.Time, newer, late int) bool {
-	if t.Act != nil && (d.draining || t.Late(now)) || d.skipPaused(j, t) {
+func (d *dispatcher) rejects(j *jobState, q *tickQueue, t job.Tick, now time.Time, newer, late int) bool {
+	if t.Command != nil && (d.draining || t.Late(now)) || d.skipPaused(j, t) {
 		return true // other replicas may run a request, or it expires
 	}
-	v := d.tooLate(j, l, t, now, newer, late)
+	v := d.tooLate(j, q, t, now, newer, late)
 	if v.Kind == job.Settled {
-		l.gaveUp(j)
+		q.gaveUp(j)
 		d.rec.Decided(j.Job, t, v)
 	}
 	return v.Kind == job.Settled
@@ -99,17 +99,17 @@ func (d *dispatcher) rejects(j *jobState, l *lane, t job.Tick, now time.Time, ne
 
 // tooLate is the verdict on a waiting tick, settled if it may no longer be claimed. newer
 // ticks wait behind it, and late of them are to be caught up.
-func (d *dispatcher) tooLate(j *jobState, l *lane, t job.Tick, now time.Time, newer, late int) job.Verdict {
+func (d *dispatcher) tooLate(j *jobState, q *tickQueue, t job.Tick, now time.Time, newer, late int) job.Verdict {
 	switch {
 	case d.draining:
 		return job.MissedFor(ledger.CodeDrained)
 	case !t.Late(now):
 		return job.Verdict{Kind: job.Again}
-	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.Trigger != ledger.ByCatchUp:
-		return l.behindRun(j, newer, l.claiming.heldElsewhere(now))
+	case q.claiming != nil && q.claiming.watches && !q.claiming.catchesUp && t.Trigger != ledger.ByCatchUp:
+		return q.behindRun(j, newer, q.claiming.heldElsewhere(now))
 	}
-	if v, is := j.keptOut(l, t); is {
-		return l.behindRun(j, newer, v)
+	if v, is := j.keptOut(q, t); is {
+		return q.behindRun(j, newer, v)
 	}
 	if why := j.WhyNotCaughtUp(t, now, newer, late); !why.IsZero() {
 		return job.Because(ledger.Missed, why)
@@ -117,30 +117,30 @@ func (d *dispatcher) tooLate(j *jobState, l *lane, t job.Tick, now time.Time, ne
 	return job.Verdict{Kind: job.Again}
 }
 
-// start begins the attempt for the next tick of the lane, in its own goroutine.
-func (d *dispatcher) start(j *jobState, l *lane, t job.Tick, now time.Time) {
+// start begins the attempt for the next tick of the queue, in its own goroutine.
+func (d *dispatcher) start(j *jobState, q *tickQueue, t job.Tick, now time.Time) {
 	var rank, crowd int
 	var lead time.Duration
 	if live := d.live(); len(live) > 0 {
-		rank, crowd, lead = roster.Place(j.StoredAs(), t.At, d.cfg.Replica, j.Labels, live)
+		rank, crowd, lead = roster.RankAmong(j.StoredAs(), t.At, d.cfg.Replica, j.Labels, live)
 	}
 	if d.cfg.MaxRunning > 0 {
-		rank += d.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the places
+		rank += d.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the permits
 	}
 	b := attempt.NewBrief(j.Job.Backfilling(t), t, rank, crowd, d.contexts)
-	own := &ticket{Brief: b, owner: j, lane: l, watches: t.Trigger == ledger.ByRerun}
+	own := &ticket{Brief: b, owner: j, queue: q, watches: t.Trigger == ledger.ByRerun}
 	how := attempt.Start{Until: t.Until}
-	how.Delay, how.HeadStart = d.turn(rank, t.Until.Sub(now))
+	how.Delay, how.HeadStart = d.delays(rank, t.Until.Sub(now))
 	if (t.Late(now) || t.Trigger == ledger.ByCatchUp) && t.Latest.After(now) {
 		how.CaughtUp, own.catchesUp, how.Until = true, t.Trigger != ledger.ByRerun, t.Latest
-		how.Delay, how.HeadStart = d.turn(rank, t.Latest.Sub(now))
+		how.Delay, how.HeadStart = d.delays(rank, t.Latest.Sub(now))
 		how.Delay += j.CatchUpPause(t)
 	}
 	how.Delay = max(how.Delay, min(lead, how.Until.Sub(now)/2))
-	how.Earlier = l.earlierTicks(j.Job, t)
+	how.Earlier = q.earlierTicks(j.Job, t)
 	how.First = rank == 0 && !how.CaughtUp && (crowd > 0 || d.cfg.Roster == nil)
 	how.Free = how.Delay <= 0 && !how.CaughtUp && j.inTheWay(b, false) == nil
-	l.claiming = own
+	q.claiming = own
 	d.active++
 	d.working.Go(attempt.New(d.deps, b, reporter{own, d.inbox}, how).Run)
 }
@@ -148,9 +148,9 @@ func (d *dispatcher) start(j *jobState, l *lane, t job.Tick, now time.Time) {
 // lookTogether is the rank from which on replicas look at the same time.
 const lookTogether = 5
 
-// turn is how long a replica with this rank waits before it looks, and then before it
+// delays is how long a replica with this rank waits before it looks, and then before it
 // claims.
-func (d *dispatcher) turn(rank int, room time.Duration) (look, claim time.Duration) {
+func (d *dispatcher) delays(rank int, room time.Duration) (look, claim time.Duration) {
 	claim = attempt.Stagger(d.cfg.Stagger, rank, room)
 	if _, can := d.cfg.Locker.(locking.Watcher); !can {
 		return claim, 0
@@ -159,15 +159,15 @@ func (d *dispatcher) turn(rank int, room time.Duration) (look, claim time.Durati
 	return look, claim - look
 }
 
-// won moves an attempt from its lane to the runs, so the lane can proceed.
+// won moves an attempt from its queue to the runs, so the queue can proceed.
 func (d *dispatcher) won(t *ticket) {
 	d.wins++
-	d.line.leave(t)
-	t.lane.claiming = nil
+	d.slotQueue.leave(t)
+	t.queue.claiming = nil
 	t.owner.running = append(t.owner.running, t)
-	for _, l := range t.owner.lanes {
-		if l.claiming != nil {
-			l.claiming.NoteRun()
+	for _, q := range t.owner.queues {
+		if q.claiming != nil {
+			q.claiming.NoteRun()
 		}
 	}
 	d.replaceBegun(t)
@@ -177,39 +177,39 @@ func (d *dispatcher) won(t *ticket) {
 // over removes an attempt that has ended.
 func (d *dispatcher) over(t *ticket, end attempt.End) {
 	d.active--
-	d.line.leave(t)
+	d.slotQueue.leave(t)
 	t.Close()
-	if t.lane.claiming == t {
-		t.lane.claiming = nil
+	if t.queue.claiming == t {
+		t.queue.claiming = nil
 	}
 	if j := t.owner; slices.Contains(j.running, t) {
-		l := j.lane("")
-		d.prune(j, l) // decides the ticks that the run blocked
-		l.blocked = nil
+		q := j.queueOf("")
+		d.prune(j, q) // decides the ticks that the run blocked
+		q.blocked = nil
 		j.running = slices.DeleteFunc(j.running, func(r *ticket) bool { return r == t })
 	}
 	d.noteEarlier(t, end)
 	d.decidedTick(t)
 }
 
-// decidedTick lets the job's lanes proceed after a tick, that of the schedule first.
+// decidedTick lets the job's queues proceed after a tick, that of the schedule first.
 func (d *dispatcher) decidedTick(t *ticket) {
 	j := t.owner
 	if t.watches && !t.catchesUp && j.Traits().Patient {
 		// Their policy let the ticks behind it wait for a run on another replica.
-		until, queue := d.now().Add(d.cfg.Window), t.lane.queue
+		until, queue := d.now().Add(d.cfg.Window), t.queue.ticks
 		for i := range queue {
 			if queue[i].Trigger != ledger.ByCatchUp && queue[i].Until.Before(until) {
 				queue[i].Until = until
 			}
 		}
 	}
-	d.proceed(j, j.lane(""))
-	if len(j.lanes) == 1 {
+	d.proceed(j, j.queueOf(""))
+	if len(j.queues) == 1 {
 		return
 	}
-	for _, l := range slices.Clone(j.lanes) {
-		d.proceed(j, l)
+	for _, q := range slices.Clone(j.queues) {
+		d.proceed(j, q)
 	}
 }
 
@@ -228,7 +228,7 @@ func (d *dispatcher) decidedTick(t *ticket) {
 // nothing, nor does a tick of a paused job.
 func (d *dispatcher) replace(j *jobState, t job.Tick) {
 	if !j.Traits().Replaces || t.Trigger != ledger.BySchedule && t.Trigger != ledger.ByManual ||
-		t.Act == nil && !j.PausedFor(d.pauses).IsZero() {
+		t.Command == nil && !j.PausedFor(d.pauses).IsZero() {
 		return
 	}
 	for _, run := range j.running {
@@ -245,12 +245,12 @@ func (d *dispatcher) replaceBegun(begun *ticket) {
 	if begun.run.Trigger == ledger.ByCatchUp {
 		return
 	}
-	for _, l := range begun.owner.lanes {
-		for _, t := range l.queue {
+	for _, q := range begun.owner.queues {
+		for _, t := range q.ticks {
 			d.replace(begun.owner, t)
 		}
-		if l.claiming != nil {
-			d.replace(begun.owner, l.claiming.Tick)
+		if q.claiming != nil {
+			d.replace(begun.owner, q.claiming.Tick)
 		}
 	}
 }

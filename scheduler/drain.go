@@ -21,8 +21,8 @@ func (e *engine) drain() error {
 	e.stop.claims(jobs.ErrDraining)
 	e.cfg.Observer(Event{Kind: EventDraining, Running: e.jobs.running()})
 	for _, j := range e.jobs.list { // the ticks that wait are decided
-		for _, l := range j.lanes {
-			e.dispatch.proceed(j, l)
+		for _, q := range j.queues {
+			e.dispatch.proceed(j, q)
 		}
 	}
 
@@ -44,7 +44,7 @@ func (e *engine) drain() error {
 			continue
 		case open := <-e.requests.desk.opened: // runs can still be cancelled
 			e.readInbox()
-			e.applyActs(open)
+			e.applyCommands(open)
 			continue
 		case <-aborted:
 			aborted = nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -20,8 +20,8 @@ import (
 // suspended.
 const longestSleep = 15 * time.Second
 
-// maxActsWait bounds how long the first ticks wait until the replica has read the pauses.
-const maxActsWait = 10 * time.Second
+// maxCommandsWait bounds how long the first ticks wait until the replica has read the pauses.
+const maxCommandsWait = 10 * time.Second
 
 // An engine starts an attempt for each tick that is due. Its fields belong to the goroutine
 // of run; the goroutines of attempts and of scans send it their results. Each part knows
@@ -37,10 +37,10 @@ type engine struct {
 	requests requests
 	pasts    pasts
 
-	actsKnown     bool      // the desk has read them once, or ticks no longer wait for that
-	actsKnownAt   time.Time // when ticks stopped waiting for it
-	ready         time.Time // when this replica first could run ticks; zero: it never could
-	wakePublisher func()    // once it can
+	commandsKnown   bool      // the desk has read them once, or ticks no longer wait for that
+	commandsKnownAt time.Time // when ticks stopped waiting for it
+	ready           time.Time // when this replica first could run ticks; zero: it never could
+	wakePublisher   func()    // once it can
 
 	inbox    *inbox
 	queries  chan func(*engine)
@@ -56,7 +56,7 @@ type engine struct {
 
 func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live func() []Replica) *engine {
 	e := &engine{
-		cfg: s.cfg, clock: s.clock, wakePublisher: s.public.Wake, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
+		cfg: s.cfg, clock: s.clock, wakePublisher: s.public.Wake, drift: newDrift(s.clock), rec: rec, commandsKnown: s.cfg.Commands == nil,
 		inbox: &inbox{some: make(chan struct{}, 1), done: s.done}, queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 	}
@@ -99,8 +99,8 @@ func (e *engine) run(ctx context.Context) error {
 	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	actsWait := time.NewTimer(maxActsWait)
-	defer actsWait.Stop()
+	commandsWait := time.NewTimer(maxCommandsWait)
+	defer commandsWait.Stop()
 	for {
 		select {
 		case <-e.inbox.some:
@@ -111,10 +111,10 @@ func (e *engine) run(ctx context.Context) error {
 			timer.Reset(e.pause())
 		case open := <-e.requests.desk.opened:
 			e.readInbox()
-			e.applyActs(open)
+			e.applyCommands(open)
 			timer.Reset(0)
-		case <-actsWait.C:
-			e.setActsKnown()
+		case <-commandsWait.C:
+			e.setCommandsKnown()
 			timer.Reset(0)
 		case s := <-e.pasts.scanner.Done:
 			e.readInbox()
@@ -134,17 +134,17 @@ func (e *engine) run(ctx context.Context) error {
 	}
 }
 
-// setActsKnown lets ticks begin.
-func (e *engine) setActsKnown() {
-	if !e.actsKnown {
-		e.actsKnown, e.actsKnownAt = true, e.clock.wall()
+// setCommandsKnown lets ticks begin.
+func (e *engine) setCommandsKnown() {
+	if !e.commandsKnown {
+		e.commandsKnown, e.commandsKnownAt = true, e.clock.wall()
 	}
 }
 
 // noteReady notes when this replica can run ticks for the first time. Of jobs that are new
 // in the cluster, earlier ones are not accounted for.
 func (e *engine) noteReady() {
-	if e.ready.IsZero() && e.actsKnown && e.cfg.State() == StateReady {
+	if e.ready.IsZero() && e.commandsKnown && e.cfg.State() == StateReady {
 		e.ready = e.clock.wall()
 		e.rec.Ready(e.ready)
 		e.wakePublisher()
@@ -165,7 +165,7 @@ func (e *engine) wake() {
 	}
 	e.noteReady()
 	now := e.clock.wall()
-	for fired := 1; e.actsKnown && e.jobs.due.any(now); fired++ {
+	for fired := 1; e.commandsKnown && e.jobs.due.any(now); fired++ {
 		e.fire(e.jobs.due.first(), now)
 		if fired%firesAtOnce == 0 {
 			runtime.Gosched() // the first attempts need not wait for the last to begin
@@ -178,7 +178,7 @@ func (e *engine) wake() {
 // pause is the time until the loop must wake.
 func (e *engine) pause() time.Duration {
 	first := e.jobs.due.first()
-	if first == nil || !e.actsKnown {
+	if first == nil || !e.commandsKnown {
 		return longestSleep
 	}
 	return min(first.next.start().Sub(e.clock.wall()), longestSleep)
@@ -200,16 +200,16 @@ func (e *engine) readInbox() {
 	for _, p := range e.inbox.take() {
 		switch t := p.ticket; p.Phase {
 		case attempt.Asking:
-			e.dispatch.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
-			p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp), Earlier: t.lane.learned(t)}
+			e.dispatch.prune(t.owner, t.queue) // time has passed: there may be too many to catch up
+			p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp), Earlier: t.queue.learned(t)}
 		case attempt.Watching:
 			t.watches, t.holder, t.unheard = true, p.Blocked, p.Unheard
 		case attempt.Blocking:
-			t.lane.block(p.Blocked, e.clock.wall())
-			e.dispatch.prune(t.owner, t.lane)
+			t.queue.block(p.Blocked, e.clock.wall())
+			e.dispatch.prune(t.owner, t.queue)
 		case attempt.Queuing:
-			p.answer <- attempt.Answer{Line: attempt.InLine{
-				Behind: e.dispatch.line.join(t), Above: e.jobs.above(t.Job, t.Job.Group),
+			p.answer <- attempt.Answer{Slots: attempt.SlotQueue{
+				Behind: e.dispatch.slotQueue.join(t), Above: e.jobs.above(t.Job, t.Job.Group),
 			}}
 		case attempt.Won:
 			t.run = p.Run
@@ -224,13 +224,13 @@ func (e *engine) readInbox() {
 	}
 }
 
-// applyActs applies the open acts.
-func (e *engine) applyActs(open acts.Open) {
+// applyCommands applies the open commands.
+func (e *engine) applyCommands(open commands.Open) {
 	before := e.dispatch.pauses
 	e.dispatch.pauses = open.Pauses
-	e.setActsKnown()
+	e.setCommandsKnown()
 	e.noteReady()
-	if !slices.EqualFunc(open.Pauses, before, func(a, b acts.Act) bool { return a.ID == b.ID }) {
+	if !slices.EqualFunc(open.Pauses, before, func(a, b commands.Command) bool { return a.ID == b.ID }) {
 		for _, j := range e.jobs.list {
 			e.pauseChanged(j, !j.PausedFor(before).IsZero())
 		}
@@ -242,7 +242,7 @@ func (e *engine) applyActs(open acts.Open) {
 type ticket struct {
 	*attempt.Brief
 	owner *jobState
-	lane  *lane
+	queue *tickQueue
 	run   *attempt.Run // once the tick is won; the loop reads only fields that no longer change
 
 	overdue   time.Time        // when the function began to ignore its ended context

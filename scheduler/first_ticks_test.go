@@ -9,21 +9,21 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A newStore is a store that does not vouch until its grace is over: neither for acts nor for
+// A newStore is a store that does not vouch until its grace is over: neither for commands nor for
 // ticks that came in it. Records it takes.
 type newStore struct {
 	locking.Locker
-	acts.Store
+	commands.Store
 	ends time.Time
 }
 
-func (s newStore) Open(ctx context.Context) (acts.Open, error) {
+func (s newStore) Open(ctx context.Context) (commands.Open, error) {
 	if time.Now().Before(s.ends) {
-		return acts.Open{}, acts.ErrGrace
+		return commands.Open{}, commands.ErrGrace
 	}
 	return s.Store.Open(ctx)
 }
@@ -72,11 +72,11 @@ func TestFirstTicksAreNotMissed(t *testing.T) {
 					c.stop(stop)
 				}
 				begun := time.Now()
-				store := newStore{c.locker, c.acts, begun.Add(grace)}
+				store := newStore{c.locker, c.commands, begun.Add(grace)}
 				var told atomic.Int64
 				start := func(id string) func() error {
 					return c.start(c.replica(id, func(cfg *scheduler.Config) {
-						cfg.Locker, cfg.Acts, cfg.State, cfg.NotifySettled = store, store, store.state, true
+						cfg.Locker, cfg.Commands, cfg.State, cfg.NotifySettled = store, store, store.state, true
 						cfg.Observer = func(e scheduler.Event) {
 							if e.Kind == scheduler.EventSettled && e.Entry.Tick.Before(begun.Add(grace)) {
 								told.Add(1)

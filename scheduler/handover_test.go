@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -41,7 +41,7 @@ func (s *shift) join(id string, list ...scheduler.Job) {
 		list[i].Handler = s.handler(list[i].Handler)
 	}
 	s.stops[id] = s.start(s.replica(id, func(c *scheduler.Config) {
-		c.Acts, c.TTL, c.DrainTimeout = s.acts, 15*time.Second, 2*time.Second
+		c.Commands, c.TTL, c.DrainTimeout = s.commands, 15*time.Second, 2*time.Second
 	}, list...))
 }
 
@@ -269,11 +269,11 @@ func TestTriggerIsHandedOver(t *testing.T) {
 		job.OnCrash = scheduler.CrashRerun
 		s := newShift(t, job)
 		after(t, 5*time.Second)
-		act := s.do(trigger)
+		command := s.do(trigger)
 		after(t, 5*time.Second)
 		s.drain()
 		after(t, 40*time.Second)
-		s.result(act.ID, "succeeded")
+		s.result(command.ID, "succeeded")
 		if list := s.attempts("j"); len(list) != 2 || list[1].Outcome != ledger.Succeeded {
 			t.Errorf("attempts: %+v", list)
 		}
@@ -314,7 +314,7 @@ func TestNotHandedOver(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return err
 		}, nil, func(s *shift) {
-			s.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: ledger.Entry{Job: "j", Tick: s.begun.Add(time.Minute)}.ID(), Reason: "no"})
+			s.do(commands.Command{Kind: commands.Cancel, Job: "j", Run: ledger.Entry{Job: "j", Tick: s.begun.Add(time.Minute)}.ID(), Reason: "no"})
 			after(s.t, 1500*time.Millisecond)
 		}, ledger.Cancelled},
 	} {

@@ -14,22 +14,22 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A cluster is stores and the replicas that share them, in a synctest bubble.
 type cluster struct {
-	t      *testing.T
-	locks  locking.Watcher
-	locker locking.Locker // for new replicas
-	ledger storedLedger
-	roster storedRoster
-	acts   acts.Store    // replicas have it only where a test says so
-	votes  int           // for each claim
-	early  time.Duration // before the end of the ttl holders treat a lease as ended
-	begun  time.Time
+	t        *testing.T
+	locks    locking.Watcher
+	locker   locking.Locker // for new replicas
+	ledger   storedLedger
+	roster   storedRoster
+	commands commands.Store // replicas have it only where a test says so
+	votes    int            // for each claim
+	early    time.Duration  // before the end of the ttl holders treat a lease as ended
+	begun    time.Time
 
 	mu     sync.Mutex
 	events []string // "replica: event"

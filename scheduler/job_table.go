@@ -17,13 +17,13 @@ type jobState struct {
 
 	before, behind *jobState // jobs due at the same instant; see dueQueue
 
-	lanes   []*lane
+	queues  []*tickQueue
 	running []*ticket // oldest first
 }
 
 // busy reports whether the job has runs or attempts.
 func (j *jobState) busy() bool {
-	return len(j.running) > 0 || slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil })
+	return len(j.running) > 0 || slices.ContainsFunc(j.queues, func(q *tickQueue) bool { return q.claiming != nil })
 }
 
 // A jobTable has the jobs that the loop serves.

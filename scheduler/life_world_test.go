@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -65,8 +65,8 @@ func (l *life) start() {
 	})
 	l.replica = l.desks.replica("r1", func(c *scheduler.Config) {
 		own := l.cfg
-		own.Replica, own.Locker, own.Ledger, own.Roster, own.JobSets, own.Observer, own.Acts =
-			c.Replica, c.Locker, c.Ledger, c.Roster, c.JobSets, c.Observer, l.acts
+		own.Replica, own.Locker, own.Ledger, own.Roster, own.JobSets, own.Observer, own.Commands =
+			c.Replica, c.Locker, c.Ledger, c.Roster, c.JobSets, c.Observer, l.commands
 		*c = own
 	}, append(l.others, l.job)...)
 	l.stop = sync.OnceValue(l.desks.start(l.replica))
@@ -178,16 +178,16 @@ var lifeWaits = map[string]scene{
 	"an earlier tick to be decided": {set: func(l *life) {
 		l.hang(func(req locking.Request) bool { return l.at(req.Tick) == time.Minute }, &locking.AcquireError{Reason: locking.ErrDone, Name: "j"})
 	}},
-	"its turn by rank": {set: func(l *life) {
+	"its delay by rank": {set: func(l *life) {
 		l.cfg.Stagger = 3 * time.Second
 		go l.crowd()
 	}},
 	"a run of its job here": {set: func(l *life) { l.job.Handler = l.during(time.Minute) }},
-	"a place on the replica": {set: func(l *life) {
+	"a run permit": {set: func(l *life) {
 		l.cfg.MaxRunning = 1
 		l.others = append(l.others, l.before(l.during(lifeTick-time.Second)))
 	}},
-	"a turn to ask the nodes": {set: func(l *life) {
+	"a claim permit": {set: func(l *life) {
 		l.cfg.MaxClaims = 1
 		l.others = append(l.others, l.before(func(context.Context, jobs.Run) error { return nil }))
 		l.hang(func(req locking.Request) bool { return req.Name == "i" }, nil)
@@ -248,7 +248,7 @@ var lifeEvents = map[string]scene{
 	"next tick, `queue`":           {at: time.Minute - time.Second, set: overlap(scheduler.OverlapQueue)},
 	"next tick, `cancel_previous`": {at: time.Minute - time.Second, set: overlap(scheduler.OverlapCancelPrevious)},
 	"job is paused": {at: lifeEvent, do: func(l *life) {
-		l.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "stop it"})
+		l.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "stop it"})
 	}},
 	"job is removed": {at: lifeEvent, do: func(l *life) {
 		l.update(l.replica, append(slices.Clone(l.others), every(l.t, "1h", "k", untilEnd))...)
@@ -318,7 +318,7 @@ var lifeRuns = map[string]scene{
 	"exceeds `lock.max_hold`": going(scene{set: func(l *life) { l.cfg.MaxHold = 3 * time.Second }}),
 	"cannot extend its lease": going(scene{set: func(l *life) { l.locker = fixedLeases{l.locks} }}),
 	"is cancelled by somebody": going(scene{do: func(l *life) {
-		l.desks.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: "j@20000101T000200.000Z", Reason: "stop it"})
+		l.desks.do(commands.Command{Kind: commands.Cancel, Job: "j", Run: "j@20000101T000200.000Z", Reason: "stop it"})
 	}}),
 	"is replaced, `cancel_previous`": going(scene{at: time.Minute, set: overlap(scheduler.OverlapCancelPrevious)}),
 	"meets a drain":                  going(scene{do: drains}),

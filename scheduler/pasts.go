@@ -48,7 +48,7 @@ func (p *pasts) scan(j *jobState, span catchup.Span) {
 
 // scanFirst queues a scan that ticks of the job wait for.
 func (p *pasts) scanFirst(j *jobState, s *catchup.Scan) {
-	j.lane("").scans++
+	j.queueOf("").scans++
 	s.Owner, s.Urgent = j, true
 	p.queued = append(p.queued, s)
 }
@@ -111,7 +111,7 @@ func (p *pasts) known(j *jobState, learned time.Time) bool {
 // startScans starts the queued scans. None starts before the replica knows the pauses,
 // since found ticks may run at once.
 func (e *engine) startScans() {
-	if e.actsKnown {
+	if e.commandsKnown {
 		e.pasts.start(e.dispatch.contexts.Claims, &e.attempts)
 	}
 }
@@ -119,9 +119,9 @@ func (e *engine) startScans() {
 // applyScan applies the result of a scan.
 func (e *engine) applyScan(s *catchup.Scan) {
 	j := s.Owner.(*jobState)
-	l := j.lane("")
+	q := j.queueOf("")
 	if s.Urgent {
-		l.scans--
+		q.scans--
 	}
 	if !e.jobs.serves(j) {
 		return
@@ -140,16 +140,16 @@ func (e *engine) applyScan(s *catchup.Scan) {
 		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: s.Found.First, Before: s.Found.Before})
 	}
 	if !s.Found.Rerun.IsZero() {
-		l.insert(s.Found.Rerun)
+		q.insert(s.Found.Rerun)
 	}
 	for _, t := range s.Found.Gone {
 		e.rec.Decided(j.Job, t, t.Missed(ledger.CodeUnknown))
 	}
 	for _, t := range s.Found.Ticks {
-		l.overtake(t)
-		l.insert(t)
+		q.overtake(t)
+		q.insert(t)
 	}
-	e.dispatch.proceed(j, l)
+	e.dispatch.proceed(j, q)
 }
 
 // maxOverslept is how many ticks of a job are recorded one by one after the replica has
@@ -204,7 +204,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 	o := sleptThrough(j.Job, due, now, e.cfg.Window)
 	e.jobs.reschedule(j, dueOf(o.next))
 	why := ledger.CodeAsleep
-	if !due.Start.After(e.actsKnownAt) {
+	if !due.Start.After(e.commandsKnownAt) {
 		why = ledger.CodeStarting
 	}
 	if len(o.missed) > 0 && j.CatchesUp() && job.Fits(e.cfg.Labels, j.Labels) {
@@ -212,7 +212,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 		return o.open
 	}
 	for i, t := range o.missed {
-		j.lane("").gaveUp(j)
+		j.queueOf("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
 			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, roster.AlsoSince(why, o.first)))
 		} else {
@@ -266,15 +266,15 @@ func (j *jobState) undecided(now time.Time) time.Time {
 		}
 	}
 	earlier(j.next.at)
-	for _, l := range j.lanes {
-		if l.stream != "" {
+	for _, q := range j.queues {
+		if q.stream != "" {
 			continue
 		}
-		if len(l.queue) > 0 {
-			earlier(l.queue[0].At)
+		if len(q.ticks) > 0 {
+			earlier(q.ticks[0].At)
 		}
-		if l.claiming != nil {
-			earlier(l.claiming.Tick.At)
+		if q.claiming != nil {
+			earlier(q.claiming.Tick.At)
 		}
 	}
 	return first

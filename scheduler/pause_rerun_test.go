@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
@@ -107,9 +107,9 @@ func TestHandedOverAfterAPause(t *testing.T) {
 				job := every(t, "1h", "j", firstAttempt(untilEnd, succeedsNow))
 				job.OnCrash = scheduler.CrashRerun
 				s := newShift(t, job)
-				resume := func() { s.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"}) }
+				resume := func() { s.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"}) }
 				after(t, time.Hour+5*time.Second)
-				s.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
+				s.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
 				after(t, 3*time.Second)
 				if how == "resumed before the drain" {
 					resume()
@@ -139,16 +139,16 @@ func TestStartsPausedBeforeItCatchesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
-		d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
+		d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
 		after(t, 10*time.Second)
 		d.die(locking.AtLeastOnce, 5*time.Second)
 		after(t, 35*time.Second)
 		job := every(t, "10s", "j", d.handler(succeedsNow))
 		job.OnCrash, job.CatchUp.Mode = scheduler.CrashRerun, scheduler.CatchUpAll
-		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Acts = slowActs{d.acts, 3 * time.Second} }, job))
+		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Commands = slowCommands{d.commands, 3 * time.Second} }, job))
 		after(t, 20*time.Second)
 		d.saw(0, "claimed j")
-		d.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"})
+		d.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"})
 		after(t, 18*time.Second)
 		d.stop(stop)
 		if first := d.ticks("j")[0]; first.Trigger != ledger.ByRerun || first.Outcome != ledger.Succeeded {
@@ -169,13 +169,13 @@ func TestPauseWhileARerunIsClaimed(t *testing.T) {
 		after(t, 25*time.Second)
 		job := every(t, "10s", "j", d.handler(succeedsNow))
 		job.OnCrash, job.Overlap = scheduler.CrashRerun, scheduler.OverlapQueue
-		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Acts = d.acts }, job))
+		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Commands = d.commands }, job))
 		after(t, 3*time.Second)
-		d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
+		d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
 		after(t, 20*time.Second)
 		d.saw(0, "claimed j")
 		d.saw(0, "skipped j 10s")
-		d.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"})
+		d.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"})
 		after(t, 18*time.Second)
 		d.stop(stop)
 		if first := d.ticks("j")[0]; first.Trigger != ledger.ByRerun || first.Outcome != ledger.Succeeded {
@@ -206,14 +206,14 @@ func TestNextTickLooksBackAfterAPause(t *testing.T) {
 		ledger := &broken{Store: d.ledger}
 		job := every(t, "10s", "j", d.handler(succeedsNow))
 		job.OnCrash = scheduler.CrashRerun
-		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Acts, c.Ledger = d.acts, ledger }, job))
+		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Commands, c.Ledger = d.commands, ledger }, job))
 		after(t, 10*time.Second-time.Millisecond) // the dead replica's clock is ahead
 		d.die(locking.AtLeastOnce, 8*time.Second)
 		after(t, time.Second)
-		d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
+		d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
 		after(t, 2*time.Second)
 		ledger.is.Store(true)
-		d.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"})
+		d.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"})
 		after(t, 4*time.Second)
 		ledger.is.Store(false)
 		after(t, 12*time.Second)

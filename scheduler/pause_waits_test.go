@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -126,18 +126,20 @@ func (p pausing) check(t *testing.T, reload bool) {
 	var replicas []*scheduler.Scheduler
 	var stops []func() error
 	for _, id := range []string{"a", "b"} {
-		r := d.replica(id, func(c *scheduler.Config) { c.Acts, c.MaxRunning, c.StopTimeout = d.acts, p.places, 30*time.Second }, list...)
+		r := d.replica(id, func(c *scheduler.Config) {
+			c.Commands, c.MaxRunning, c.StopTimeout = d.commands, p.places, 30*time.Second
+		}, list...)
 		replicas, stops = append(replicas, r), append(stops, d.start(r))
 	}
 	at := max(p.at, 65*time.Second)
 	after(t, at)
 	set := func(paused bool) {
 		if !reload {
-			kind := acts.Resume
+			kind := commands.Resume
 			if paused {
-				kind = acts.Pause
+				kind = commands.Pause
 			}
-			d.do(acts.Act{Kind: kind, Job: "j", Reason: "stop it"})
+			d.do(commands.Command{Kind: kind, Job: "j", Reason: "stop it"})
 			return
 		}
 		changed := slices.Clone(list)

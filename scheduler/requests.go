@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -30,19 +30,19 @@ type requests struct {
 }
 
 // apply applies open requests that are new here.
-func (r *requests) apply(open acts.Open) {
+func (r *requests) apply(open commands.Open) {
 	seen := map[string]bool{}
-	for _, act := range open.Requests {
-		seen[act.ID] = true
-		if !r.started[act.ID] {
-			r.started[act.ID] = r.start(act)
+	for _, command := range open.Requests {
+		seen[command.ID] = true
+		if !r.started[command.ID] {
+			r.started[command.ID] = r.start(command)
 		}
 	}
-	for _, act := range open.Expired {
-		seen[act.ID] = true
-		if !r.settling[act.ID] {
-			r.settling[act.ID] = true
-			r.desk.add(r.settlementOf(act))
+	for _, command := range open.Expired {
+		seen[command.ID] = true
+		if !r.settling[command.ID] {
+			r.settling[command.ID] = true
+			r.desk.add(r.settlementOf(command))
 		}
 	}
 	some, more := forget(r.started, seen), forget(r.settling, seen)
@@ -53,11 +53,11 @@ func (r *requests) apply(open acts.Open) {
 
 // withdraw drops ticks of requests that are no longer open: they were done or withdrawn.
 func (r *requests) withdraw(seen map[string]bool) {
-	gone := func(t job.Tick) bool { return t.Act != nil && !seen[t.Act.ID] }
+	gone := func(t job.Tick) bool { return t.Command != nil && !seen[t.Command.ID] }
 	for _, j := range r.jobs.list {
-		for _, l := range j.lanes {
-			l.queue = slices.DeleteFunc(l.queue, gone)
-			if a := l.claiming; a != nil && gone(a.Tick) {
+		for _, q := range j.queues {
+			q.ticks = slices.DeleteFunc(q.ticks, gone)
+			if a := q.claiming; a != nil && gone(a.Tick) {
 				a.StopWaiting(errWithdrawn)
 			}
 		}
@@ -76,15 +76,15 @@ func forget[V any](ids map[string]V, seen map[string]bool) bool {
 }
 
 // start starts a request. It returns false if this replica cannot, or not yet.
-func (r *requests) start(act acts.Act) bool {
-	if act.Kind == acts.Cancel {
-		return r.cancelRun(act)
+func (r *requests) start(command commands.Command) bool {
+	if command.Kind == commands.Cancel {
+		return r.cancelRun(command)
 	}
-	j := r.jobs.keyed(act.Job)
+	j := r.jobs.keyed(command.Job)
 	if j == nil {
 		return false
 	}
-	s := r.settlementOf(act)
+	s := r.settlementOf(command)
 	if s.text != "" {
 		r.desk.add(s)
 		return true
@@ -96,14 +96,14 @@ func (r *requests) start(act acts.Act) bool {
 }
 
 // cancelRun ends the context of the run if it is on this replica.
-func (r *requests) cancelRun(act acts.Act) bool {
+func (r *requests) cancelRun(command commands.Command) bool {
 	for _, j := range r.jobs.all() {
 		for _, run := range j.running {
-			if run.Tick.Entry(run.Job, "").ID() != act.Run {
+			if run.Tick.Entry(run.Job, "").ID() != command.Run {
 				continue
 			}
-			run.Cancel(&attempt.StopError{Reason: ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: job.OrAnotherReplica(act.By), Text: act.Reason}}})
-			r.desk.add(settlement{act: act, text: "cancelled on replica " + r.replica})
+			run.Cancel(&attempt.StopError{Reason: ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: job.OrAnotherReplica(command.By), Text: command.Reason}}})
+			r.desk.add(settlement{command: command, text: "cancelled on replica " + r.replica})
 			return true
 		}
 	}
@@ -111,45 +111,45 @@ func (r *requests) cancelRun(act acts.Act) bool {
 }
 
 // settlementOf returns the request with its ticks.
-func (r *requests) settlementOf(act acts.Act) settlement {
-	s := settlement{act: act}
-	switch act.Kind {
-	case acts.Trigger:
-		s.ticks = []job.Tick{tickFor(act, acts.StreamManual, act.At, act.At, act.Trigger)}
-	case acts.Backfill:
-		j := r.jobs.keyed(act.Job)
+func (r *requests) settlementOf(command commands.Command) settlement {
+	s := settlement{command: command}
+	switch command.Kind {
+	case commands.Trigger:
+		s.ticks = []job.Tick{tickFor(command, commands.StreamManual, command.At, command.At, command.Trigger)}
+	case commands.Backfill:
+		j := r.jobs.keyed(command.Job)
 		if j == nil {
 			break // a replica with the job settles it, or it expires
 		}
-		for i, at := range act.Backfill(j.Schedule) {
-			s.ticks = append(s.ticks, tickFor(act, acts.StreamBackfill, act.At.Add(time.Duration(i)*time.Millisecond), at, ledger.ByBackfill))
+		for i, at := range command.Backfill(j.Schedule) {
+			s.ticks = append(s.ticks, tickFor(command, commands.StreamBackfill, command.At.Add(time.Duration(i)*time.Millisecond), at, ledger.ByBackfill))
 		}
 		switch n := len(s.ticks); {
 		case n == 0:
 			s.text = "nothing to do: the schedule has no ticks in that range"
-		case n > acts.MaxBackfill:
-			s.text = fmt.Sprintf("refused: the range has more than %d ticks; ask for parts of it", acts.MaxBackfill)
+		case n > commands.MaxBackfill:
+			s.text = fmt.Sprintf("refused: the range has more than %d ticks; ask for parts of it", commands.MaxBackfill)
 		}
-	case acts.Cancel:
+	case commands.Cancel:
 		s.text = "the run had ended, or its replica had died"
 	}
 	return s
 }
 
-// tickFor is a tick of the act.
-func tickFor(a acts.Act, stream string, at, nominal time.Time, trigger ledger.Trigger) job.Tick {
+// tickFor is a tick of the command.
+func tickFor(a commands.Command, stream string, at, nominal time.Time, trigger ledger.Trigger) job.Tick {
 	return job.Tick{
-		Stream: stream, At: at, Nominal: nominal, Start: at, Until: a.Expires(), Trigger: trigger, Act: &a,
+		Stream: stream, At: at, Nominal: nominal, Start: at, Until: a.Expires(), Trigger: trigger, Command: &a,
 	}
 }
 
 // ended queues the settlement of a request after an attempt for its last tick.
 func (r *requests) ended(t *ticket, superseded bool) {
-	act := t.Tick.Act
-	if act == nil {
+	command := t.Tick.Command
+	if command == nil {
 		return
 	}
-	s := r.settlementOf(*act)
+	s := r.settlementOf(*command)
 	if n := len(s.ticks); n == 0 || !s.ticks[n-1].At.Equal(t.Tick.At) {
 		return
 	}
@@ -160,7 +160,7 @@ func (r *requests) ended(t *ticket, superseded bool) {
 }
 
 const (
-	deskTimeout = 5 * time.Second  // for one reading of the acts, or one settlement
+	deskTimeout = 5 * time.Second  // for one reading of the commands, or one settlement
 	settleEvery = 30 * time.Second // between two tries to settle a request
 	closingTime = 2 * time.Second  // for settlements at the end of Run
 )
@@ -170,24 +170,24 @@ const (
 type desk struct {
 	cfg    Config
 	clock  clocks
-	opened chan acts.Open
+	opened chan commands.Open
 	done   <-chan struct{} // closed when the loop has ended
 
 	mu   sync.Mutex
-	todo map[string]*settlement // by the id of the act
+	todo map[string]*settlement // by the id of the command
 	more chan struct{}          // holds one element after something was added
 }
 
 func newDesk(s *Scheduler) *desk {
 	return &desk{
-		cfg: s.cfg, clock: s.clock, done: s.done, opened: make(chan acts.Open),
+		cfg: s.cfg, clock: s.clock, done: s.done, opened: make(chan commands.Open),
 		todo: map[string]*settlement{}, more: make(chan struct{}, 1),
 	}
 }
 
 // run works until the loop has ended, and then settles what it can.
 func (d *desk) run(ctx context.Context) {
-	if d.cfg.Acts == nil {
+	if d.cfg.Commands == nil {
 		return
 	}
 	for d.read(ctx) {
@@ -199,8 +199,8 @@ func (d *desk) run(ctx context.Context) {
 	d.settle(ctx)
 }
 
-// read passes the acts to the loop. It returns false when that has ended. Without an answer
-// the loop keeps the acts that it has.
+// read passes the commands to the loop. It returns false when that has ended. Without an answer
+// the loop keeps the commands that it has.
 func (d *desk) read(ctx context.Context) bool {
 	select {
 	case <-d.done:
@@ -209,7 +209,7 @@ func (d *desk) read(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
 	defer cancel()
-	open, err := d.cfg.Acts.Open(ctx)
+	open, err := d.cfg.Commands.Open(ctx)
 	if err != nil {
 		return true
 	}
@@ -221,10 +221,10 @@ func (d *desk) read(ctx context.Context) bool {
 	}
 }
 
-// wait waits about ActsEvery, at random, so replicas do not all ask at once, or until there
+// wait waits about CommandsEvery, at random, so replicas do not all ask at once, or until there
 // is something to settle. The default keeps it below two seconds, which the commands promise.
 func (d *desk) wait() {
-	every := d.cfg.ActsEvery
+	every := d.cfg.CommandsEvery
 	timer := time.NewTimer(every - every/8 + rand.N(every/4))
 	defer timer.Stop()
 	select {
@@ -237,10 +237,10 @@ func (d *desk) wait() {
 // add queues a settlement. Any goroutine may call it.
 func (d *desk) add(s settlement) {
 	d.mu.Lock()
-	if have := d.todo[s.act.ID]; have != nil && s.why.IsZero() {
+	if have := d.todo[s.command.ID]; have != nil && s.why.IsZero() {
 		s.why = have.why
 	}
-	d.todo[s.act.ID] = &s
+	d.todo[s.command.ID] = &s
 	d.mu.Unlock()
 	select {
 	case d.more <- struct{}{}:
@@ -280,13 +280,13 @@ func (d *desk) try(ctx context.Context, s *settlement) {
 	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
 	defer cancel()
 	result, err := s.result(ctx, d.cfg, d.clock.wall())
-	if err != nil || result == "" || d.cfg.Acts.Close(ctx, s.act.ID, result) != nil {
+	if err != nil || result == "" || d.cfg.Commands.Close(ctx, s.command.ID, result) != nil {
 		return // later
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.todo[s.act.ID] == s {
-		delete(d.todo, s.act.ID)
+	if d.todo[s.command.ID] == s {
+		delete(d.todo, s.command.ID)
 	}
 }
 
@@ -294,11 +294,11 @@ func (d *desk) try(ctx context.Context, s *settlement) {
 // comes from the ledger, so every replica that handled the request may settle it; the first
 // one does.
 type settlement struct {
-	act   acts.Act
-	ticks []job.Tick
-	text  string        // the result, if known without the ledger
-	why   ledger.Reason // why ticks without an entry will not run
-	next  time.Time
+	command commands.Command
+	ticks   []job.Tick
+	text    string        // the result, if known without the ledger
+	why     ledger.Reason // why ticks without an entry will not run
+	next    time.Time
 }
 
 // result returns the result of the request, "" if it is still open. It records ticks that
@@ -316,7 +316,7 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 		return "", err
 	}
 	why := s.why
-	if !now.Before(s.act.Expires()) {
+	if !now.Before(s.command.Expires()) {
 		why = cmp.Or(why, expired)
 	}
 	var all []ledger.Entry
@@ -326,7 +326,7 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 		case ok && (e.Outcome == ledger.Running || e.HandedOver()), !ok && why.IsZero():
 			return "", nil
 		case !ok:
-			e = t.Entry(&job.Job{Definition: Job{Name: s.act.Job}}, cfg.Replica)
+			e = t.Entry(&job.Job{Definition: Job{Name: s.command.Job}}, cfg.Replica)
 			e.Outcome, e.Reason = ledger.Missed, why
 			if _, err := cfg.Ledger.Record(ctx, e); err != nil {
 				return "", err
@@ -342,7 +342,7 @@ func (s *settlement) known(ctx context.Context, store ledger.Store) (map[int64]l
 	const others = 50 // entries of other streams, at the same instants
 	last := s.ticks[len(s.ticks)-1]
 	entries, err := store.Ticks(ctx, ledger.Query{
-		Job: s.act.Job, Before: last.At.Add(time.Millisecond), Limit: len(s.ticks) + others,
+		Job: s.command.Job, Before: last.At.Add(time.Millisecond), Limit: len(s.ticks) + others,
 	})
 	if err != nil {
 		return nil, err
@@ -382,7 +382,7 @@ func summary(all []ledger.Entry) string {
 // skipPaused decides a tick of a paused job, and reports whether the job is paused.
 // Requests run all the same.
 func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
-	if t.Act != nil {
+	if t.Command != nil {
 		return false
 	}
 	why := j.PausedFor(d.pauses)
@@ -408,16 +408,16 @@ func (e *engine) pauseChanged(j *jobState, before bool) {
 // stopPaused decides the job's waiting ticks if it is paused: queued ones at once, and
 // those that attempts claim. Runs continue, with their tries.
 func (d *dispatcher) stopPaused(j *jobState) {
-	if !slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil || len(l.queue) > 0 }) {
+	if !slices.ContainsFunc(j.queues, func(q *tickQueue) bool { return q.claiming != nil || len(q.ticks) > 0 }) {
 		return
 	}
 	why := j.PausedFor(d.pauses)
 	if why.IsZero() {
 		return
 	}
-	for _, l := range j.lanes {
-		d.prune(j, l)
-		if a := l.claiming; a != nil && a.Tick.Act == nil {
+	for _, q := range j.queues {
+		d.prune(j, q)
+		if a := q.claiming; a != nil && a.Tick.Command == nil {
 			a.StopWaiting(&attempt.PausedError{Reason: why})
 		}
 	}

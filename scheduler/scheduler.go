@@ -40,7 +40,7 @@
 // # Changing jobs and asking for runs
 //
 // [Scheduler.Update] replaces the jobs while they run; a [Source] yields further
-// ones. With [acts.Store], people trigger, backfill, pause and cancel jobs, and the
+// ones. With [commands.Store], people trigger, backfill, pause and cancel jobs, and the
 // result is in the ledger. Pauses survive all replicas.
 //
 // # Stopping

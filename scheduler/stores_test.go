@@ -35,10 +35,10 @@ func newStores(t *testing.T) *cluster {
 	switch *store {
 	case "memory":
 		locks := new(locktest.Memory)
-		return &cluster{locks: locks, ledger: schedtest.NewLedger(locks), roster: new(schedtest.Roster), acts: new(schedtest.Acts), votes: 1}
+		return &cluster{locks: locks, ledger: schedtest.NewLedger(locks), roster: new(schedtest.Roster), commands: new(schedtest.Commands), votes: 1}
 	case "onestore":
 		c := singletest.New(t)
-		return &cluster{locks: c.Claims, ledger: c.Ledger, roster: c.Roster, acts: c.Acts, early: singletest.Margin}
+		return &cluster{locks: c.Claims, ledger: c.Ledger, roster: c.Roster, commands: c.Commands, early: singletest.Margin}
 	}
 	t.Fatalf("-store is %q: use memory or onestore", *store)
 	return nil
@@ -49,7 +49,7 @@ func runCluster(t *testing.T, s schedtest.Setup, test func(t *testing.T, c *sche
 	t.Helper()
 	s.Stores = func(t *testing.T) scheduler.Stores {
 		c := newStores(t)
-		return scheduler.Stores{Locker: c.locks, Ledger: c.ledger, Roster: c.roster, JobSets: c.roster, Acts: c.acts, Archive: c.ledger}
+		return scheduler.Stores{Locker: c.locks, Ledger: c.ledger, Roster: c.roster, JobSets: c.roster, Commands: c.commands, Archive: c.ledger}
 	}
 	schedtest.Run(t, s, test)
 }

@@ -63,31 +63,31 @@ func (s *Scheduler) Update(list []Job) (Diff, error) {
 // set checks the jobs, passes them to the loop, and returns what changed. One caller at a time:
 // it holds lineup.mu, or is New.
 func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
-	l := &s.lineup
+	q := &s.lineup
 	all := slices.Concat(own, sourced)
 	if err := job.Validate(all); err != nil {
 		return Diff{}, err
 	}
 	list := job.List(all)
-	if err := l.validateRenames(list); err != nil {
+	if err := q.validateRenames(list); err != nil {
 		return Diff{}, err
 	}
 	a := s.compare(list)
-	if err := l.take(a); err != nil {
+	if err := q.take(a); err != nil {
 		return Diff{}, err
 	}
-	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
+	q.own, q.sourced = list[:len(own):len(own)], list[len(own):]
 	s.public.Serve(list)
-	if !a.diff.Empty() && l.engine != nil {
+	if !a.diff.Empty() && q.engine != nil {
 		s.cfg.Observer(Event{Kind: EventUpdated, Diff: a.diff})
 	}
 	return a.diff, nil
 }
 
 // validateRenames checks that a job that was renamed twice keeps its first key.
-func (l *lineup) validateRenames(after []*job.Job) error {
+func (q *lineup) validateRenames(after []*job.Job) error {
 	was := make(map[string]string)
-	for key, have := range l.serving {
+	for key, have := range q.serving {
 		if have.job.Name != key {
 			was[have.job.Name] = key
 		}
@@ -177,7 +177,7 @@ type update struct {
 }
 
 // take applies the changes, step by step with the loop if it runs.
-func (l *lineup) take(a jobChanges) error {
+func (q *lineup) take(a jobChanges) error {
 	var steps []update
 	for some := range slices.Chunk(a.added, updateAtOnce) {
 		steps = append(steps, update{added: some})
@@ -190,17 +190,17 @@ func (l *lineup) take(a jobChanges) error {
 	}
 	for i, u := range steps {
 		u.more = i < len(steps)-1
-		if l.engine != nil && !l.engine.submit(u) {
+		if q.engine != nil && !q.engine.submit(u) {
 			return ErrStopped
 		}
 		for _, added := range u.added {
-			l.serving[added.job.Key] = added
+			q.serving[added.job.Key] = added
 		}
 		for _, kept := range u.kept {
 			kept.served.job = kept.now
 		}
 		for _, removed := range u.removed {
-			delete(l.serving, removed.job.Key)
+			delete(q.serving, removed.job.Key)
 		}
 	}
 	return nil
@@ -277,17 +277,17 @@ func (e *engine) remove(j *jobState, now time.Time) {
 		e.rec.Decided(j.Job, due, job.SkippedFor(ledger.CodeRemoved))
 	}
 	delete(e.pasts.unread, j)
-	for _, l := range j.lanes {
-		for _, t := range l.queue {
-			if t.Act == nil { // other replicas with the job may run a request
+	for _, q := range j.queues {
+		for _, t := range q.ticks {
+			if t.Command == nil { // other replicas with the job may run a request
 				e.rec.Decided(j.Job, t, job.SkippedFor(ledger.CodeRemoved))
 			} else {
-				e.requests.started[t.Act.ID] = false
+				e.requests.started[t.Command.ID] = false
 			}
 		}
-		l.queue = nil
-		if l.claiming != nil {
-			l.claiming.StopWaiting(attempt.ErrRemoved)
+		q.ticks = nil
+		if q.claiming != nil {
+			q.claiming.StopWaiting(attempt.ErrRemoved)
 		}
 	}
 	e.jobs.remove(j)

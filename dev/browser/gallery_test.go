@@ -86,11 +86,11 @@ func TestGallery(t *testing.T) {
 	b.pictures(*galleryDir, "configuration")
 }
 
-// asksPlainly asks for an act with a reason that people would give.
+// asksPlainly asks for a command with a reason that people would give.
 func (b *tab) asksPlainly(page, form, reason string) {
 	b.t.Helper()
 	b.asks(page, form, "reason", reason)
-	b.click("form.act button.primary")
+	b.click("form.command button.primary")
 }
 
 // stalls freezes the replica that runs a job beyond its lease, lets another run of it
@@ -108,7 +108,7 @@ func (b *tab) stalls(job string, c *cluster, browser *chromium) string {
 	other.click(fmt.Sprintf(`main a[href$=%q]`, trigger))
 	other.fill("reason", "once more")
 	other.fill("params", `{"for": "1s", "waits": false}`)
-	other.click("form.act button.primary")
+	other.click("form.command button.primary")
 	other.open("/ticks?job=" + job + "&trigger=manual")
 	other.wait("a later run has written", lists("succeeded"))
 	c.replicas[frozen].signal(syscall.SIGCONT)

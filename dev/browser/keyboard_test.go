@@ -21,7 +21,7 @@ const focused = `(() => {
 })()`
 
 // testKeyboard walks by keyboard alone: through every page in the order of what
-// stands there, over the header by the skip link, and through an act.
+// stands there, over the header by the skip link, and through a command.
 func testKeyboard(t *testing.T, browser *chromium, home string) {
 	b := login(t, browser, home, "admin")
 	eval[bool](b, `sessionStorage.setItem("live", "off") === undefined`) // so that stops stay where they are
@@ -46,7 +46,7 @@ func testKeyboard(t *testing.T, browser *chromium, home string) {
 	b.press(kb.Enter)
 	b.reaches("Pause…")
 	b.press(kb.Enter)
-	b.wait("the form", `document.querySelector("form.act [name=reason]")`)
+	b.wait("the form", `document.querySelector("form.command [name=reason]")`)
 	for eval[string](b, `document.activeElement.name || ""`) != "reason" {
 		b.press(kb.Tab)
 	}

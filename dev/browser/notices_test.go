@@ -25,7 +25,7 @@ func watch(b *tab) *notices {
 	err := chromedp.Listen(b.ctx, func(event any) {
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
-			// What the network says is no fault of a page: a refused act is answered by 403.
+			// What the network says is no fault of a page: a refused command is answered by 403.
 			if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
 				n.add("%s: %s", e.Entry.Source, e.Entry.Text)
 			}

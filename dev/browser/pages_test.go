@@ -23,7 +23,7 @@ func TestDashboard(t *testing.T) {
 	t.Parallel()
 	c, home := newShop(t, newCluster)
 	browser := startBrowser(t)
-	t.Run("acts", func(t *testing.T) { testActs(t, browser, home) })
+	t.Run("acts", func(t *testing.T) { testCommands(t, browser, home) })
 	t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
 	t.Run("refused", func(t *testing.T) { testRefused(t, browser, home) })
 	t.Run("keyboard", func(t *testing.T) { testKeyboard(t, browser, home) })
@@ -35,7 +35,7 @@ func TestDashboardOnPostgres(t *testing.T) {
 	t.Parallel()
 	c, home := newShop(t, newClusterOnPostgres)
 	browser := startBrowser(t)
-	t.Run("acts", func(t *testing.T) { testActs(t, browser, home) })
+	t.Run("acts", func(t *testing.T) { testCommands(t, browser, home) })
 	t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
 	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) })
 }
@@ -119,8 +119,8 @@ func everyPage(b *tab) []string {
 	for _, job := range []string{"heartbeat", "nightly-report", "hostile", "import", url.PathEscape(hostile)} {
 		paths = append(paths, "/jobs/"+job)
 	}
-	for _, act := range []string{"trigger", "pause", "resume", "backfill", "cancel"} {
-		paths = append(paths, "/jobs/heartbeat/"+act)
+	for _, command := range []string{"trigger", "pause", "resume", "backfill", "cancel"} {
+		paths = append(paths, "/jobs/heartbeat/"+command)
 	}
 	paths = append(paths, "/?range=15m&tz=local", "/?range=24h&tz=Europe%2FParis", "/ticks?job=hourly-sync&trigger=backfill", "/nodes?check=1",
 		"/pause", "/resume", "/locks/heartbeat/release", "/no-page", "/jobs/no-job", "/runs/no-run")

@@ -54,7 +54,7 @@ var rooms = [][]string{
 	// Adapters of the public contracts: each knows a technology.
 	{
 		"locking/redlock", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
-		"jobs/execjob", "jobs/httpjob", "scheduler/acts/sqlacts", "scheduler/metrics", "scheduler/traces",
+		"jobs/execjob", "jobs/httpjob", "scheduler/commands/sqlcommands", "scheduler/metrics", "scheduler/traces",
 	},
 	{"scheduler"},
 	{"jobs"},
@@ -123,7 +123,7 @@ func family(pkg string) string {
 	for _, folder := range []string{
 		"locking/redlock", "internal/store/single", "internal/store/single/postgres", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob",
-		"internal/store/quorum/ledger", "internal/store/quorum/acts", "scheduler/acts/sqlacts", "internal/console", "internal/console/webhook", "scheduler/metrics", "scheduler/traces",
+		"internal/store/quorum/ledger", "internal/store/quorum/commands", "scheduler/commands/sqlcommands", "internal/console", "internal/console/webhook", "scheduler/metrics", "scheduler/traces",
 	} {
 		if under(pkg, folder) && len(folder) > len(best) {
 			best = folder
@@ -259,7 +259,7 @@ func thirdParty(f importer, imported string) string {
 	switch pkg {
 	case "locking", "internal/store/protocol", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/catchup", "scheduler/internal/presence", "scheduler/internal/recorder", "internal/console/view":
 		return "the cores import the standard library only"
-	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/acts/sqlacts":
+	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/commands/sqlcommands":
 		return "these take what the user has: standard library only"
 	}
 	for library, places := range only {

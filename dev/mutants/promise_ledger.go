@@ -52,7 +52,7 @@ var outcomes = promise{
 			{oneledger + "ledger.go", "case own.Tick <= p.Trimmed, list", "case p.Trimmed < 0, list"},
 		}},
 		{"ledger: ticks before the start are missing", in(engine, "TestSixHoursDown"), []edit{
-			{engine + "pasts.go", "l.insert(t)", "_ = t"},
+			{engine + "pasts.go", "q.insert(t)", "_ = t"},
 		}},
 		{"ledger: slept-through ticks are missing", in(engine, "TestSuspend", "TestNight"), []edit{
 			{engine + "pasts.go", "e.rec.Decided(j.Job, t, job.MissedFor(why))", "_ = t"},

@@ -34,7 +34,7 @@ var policies = promise{
 			{engine + "dispatcher.go", "if run.Tick.At.Before(t.At) {", "if false {"},
 		}},
 		{"C6: a live tick goes before those caught up", in(engine, "TestSixHoursDown"), []edit{
-			{engine + "lane.go", "l.scans == 0 && ", ""},
+			{engine + "queue.go", "q.scans == 0 && ", ""},
 			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.After(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{

@@ -20,7 +20,7 @@ var postgres = promise{
 		{"postgres: a commit does not wait for the disk", in(pgstore, "TestPostgres").with("-short"), []edit{
 			{pgFunctions, "('off', 'local', 'remote_write')", "('local', 'remote_write')"},
 		}},
-		{"postgres: a transaction of another life wins", in(pgstore, "TestPromotion").with("-short"), []edit{
+		{"postgres: another incarnation's transaction wins", in(pgstore, "TestPromotion").with("-short"), []edit{
 			{pgFunctions, "won := life = of_life;", "won := true;"},
 		}},
 		{"postgres: a promotion goes unnoticed", in(pgstore, "TestPromotion").with("-short"), []edit{
@@ -51,7 +51,7 @@ var postgres = promise{
 			{"scheduler/internal/attempt/finish.go", "whether the run was committed: %w\", err)\n\t\treturn true", "whether the run was committed: %w\", err)\n\t\treturn false"},
 		}},
 		{"finish: what stays unknown does not run again", in("internal/store/single", "TestUnknownRunsAgain"), []edit{
-			{"scheduler/lane.go", "if end.Unknown {", "if false {"},
+			{"scheduler/queue.go", "if end.Unknown {", "if false {"},
 		}},
 		{"finish: a failed call is repeated without a look", in("internal/store/single", "TestFinishUnderKills").saying("called again"), []edit{
 			{"scheduler/internal/attempt/call.go", "if x.settle() {", "if false {"},

@@ -26,7 +26,7 @@ var rollouts = promise{
 			{engine + "internal/presence/heartbeat.go", "r.ID == self.ID && r.Process() != self.Process()", "false"},
 		}},
 		{"reload: a removed job is claimed", in(engine, "TestRemovedTicksAreAccountedFor"), []edit{
-			{engine + "update.go", "l.claiming.StopWaiting(attempt.ErrRemoved)", "_ = attempt.ErrRemoved"},
+			{engine + "update.go", "q.claiming.StopWaiting(attempt.ErrRemoved)", "_ = attempt.ErrRemoved"},
 		}},
 		{"reload: a version that returns has a past", in(engine, "TestWayBackHasNoPast"), []edit{
 			{engine + "internal/roster/versions.go", "versions[i].replaced(versions) || ", ""},

@@ -6,7 +6,7 @@ var oneRedis = promise{
 	page: "redis.md",
 	text: "On one Redis whose place another server takes no tick runs twice.",
 	plants: []plant{
-		{"one Redis: the run_id alone is the life", in("internal/store/quorum/membership", "TestPromotedServerAbstains"), []edit{
+		{"one Redis: the run_id alone is the incarnation", in("internal/store/quorum/membership", "TestPromotedServerAbstains"), []edit{
 			{"internal/store/quorum/membership/prelude.lua", " or repl_id and repl_id ~= node[8]", ""},
 		}},
 		{"C9: COMMIT needs no copies", in("locking/redlock", "TestClaimNeedsItsCopies"), []edit{

@@ -9,16 +9,16 @@ var oneStore = promise{
 	page: "architecture.md",
 	text: "On one consistent store claims keep the promises that they keep on a quorum of nodes.",
 	plants: []plant{
-		{"store: another life is taken for the same", in(claims, "TestStaleStandby"), []edit{
-			{"internal/store/single/records/records.go", "l.Life == s.Life && ", ""},
+		{"store: another incarnation is taken for the same", in(claims, "TestStaleStandby"), []edit{
+			{"internal/store/single/records/records.go", "l.Incarnation == s.Incarnation && ", ""},
 		}},
-		{"store: another life counts as old, in a simulation", in(sim, "TestSimOnStore").with("-seeds=200").saying("broken: "), []edit{
-			{"internal/store/single/records/records.go", "l.Life == s.Life && ", ""},
+		{"store: an incarnation counts as old, simulated", in(sim, "TestSimOnStore").with("-seeds=200").saying("broken: "), []edit{
+			{"internal/store/single/records/records.go", "l.Incarnation == s.Incarnation && ", ""},
 		}},
-		{"store: another life counts as old, on standbys", in(campaigns, "TestCampaignPromotions").saying("ran twice"), []edit{
-			{"internal/store/single/records/records.go", "l.Life == s.Life && ", ""},
+		{"store: an incarnation counts as old, on standbys", in(campaigns, "TestCampaignPromotions").saying("ran twice"), []edit{
+			{"internal/store/single/records/records.go", "l.Incarnation == s.Incarnation && ", ""},
 		}},
-		{"store: only claims note another life", in("replica", "TestFailoverBetweenRareTicks"), []edit{
+		{"store: only claims note another incarnation", in("replica", "TestFailoverBetweenRareTicks"), []edit{
 			{"replica/store.go", "; now.Unnoted {", "; false {"},
 		}},
 		{"store: CLAIM does not compare what was forgotten", in(claims, "TestLateClaim"), []edit{
@@ -27,8 +27,8 @@ var oneStore = promise{
 		{"store: CLAIM does not compare the leases", in(claims, "TestExtensionAgainstClaim"), []edit{
 			{claims + "claim.go", "\tv.compareLeases(&txn)\n", ""},
 		}},
-		{"store: CLAIM does not compare the life record", in(claims, "TestClaimAcrossRestore"), []edit{
-			{claims + "view.go", "\tv.compare(&t, records.LifeKey())\n", ""},
+		{"store: CLAIM compares no incarnation record", in(claims, "TestClaimAcrossRestore"), []edit{
+			{claims + "view.go", "\tv.compare(&t, records.IncarnationKey())\n", ""},
 		}},
 		{"store: CLAIM leaves a lease that has expired", in(claims, "TestExtensionAgainstClaim"), []edit{
 			{claims + "claim.go", "if k != t.lease && !v.lasts(k) {", "if false {"},
@@ -36,8 +36,8 @@ var oneStore = promise{
 		{"store: a claim displaces one whose run it overlaps", in(claims, "TestOverlappingHoldersRejoin"), []edit{
 			{claims + "view.go", "if before.Overlaps && ", "if false && "},
 		}},
-		{"store: a claim found in another life counts", in(claims, "TestClaimFoundInAnotherLife"), []edit{
-			{claims + "claim.go", "if v.stamp.Life != t.life {", "if false {"},
+		{"store: a claim found in another incarnation counts", in(claims, "TestClaimFoundInAnotherIncarnation"), []edit{
+			{claims + "claim.go", "if v.stamp.Incarnation != t.incarnation {", "if false {"},
 		}},
 		{"store: EXTEND does not compare the lease", in(claims, "TestLateExtension"), []edit{
 			{claims + "lease.go", "If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},", ""},
@@ -63,7 +63,7 @@ var oneStore = promise{
 		{"store: a void that is refused once is given up", in(claims, "TestRefusedClaim"), []edit{
 			{claims + "end.go", "return err != nil && !errors.Is(err, kv.ErrTooLarge)", "return errors.Is(err, kv.ErrUnavailable)"},
 		}},
-		{"store: another life forgets tokens that are ahead", in(claims, "TestAnotherLifeAfterTokensAhead"), []edit{
+		{"store: tokens ahead are forgotten", in(claims, "TestAnotherIncarnationAfterTokensAhead"), []edit{
 			{"internal/store/single/records/records.go", ", Ahead: l.Ahead}", "}"},
 		}},
 		{"clockless: a lease is free at first sight", in(claims, "TestLeaseIsObserved"), []edit{

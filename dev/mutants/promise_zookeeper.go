@@ -8,7 +8,7 @@ const (
 
 var zookeeper = promise{
 	page: "architecture.md",
-	text: "ZooKeeper decides by versions, answers are of one moment, and a restored backup is another life.",
+	text: "ZooKeeper decides by versions, answers are of one moment, and a restored backup is another incarnation.",
 	plants: []plant{
 		{"zookeeper: versions are not compared", in(onZooKeeper, "TestKits").with("-short"), []edit{
 			{zooKeeperCommit, "for _, c := range t.If {", "for _, c := range t.If[:0] {"},
@@ -19,11 +19,11 @@ var zookeeper = promise{
 		{"zookeeper: answers are of several moments", in(onZooKeeper, "TestKits").with("-short"), []edit{
 			{zooKeeperRead, "a.again = err == nil && stat.Mzxid != c.z", "_ = stat"},
 		}},
-		{"zookeeper: the life is not compared", in(onZooKeeper, "TestRestore").with("-short"), []edit{
-			{zooKeeperCommit, "Path: life + \"/\" + escape(t.Life)", "Path: life"},
+		{"zookeeper: the incarnation is not compared", in(onZooKeeper, "TestRestore").with("-short"), []edit{
+			{zooKeeperCommit, "Path: incarnation + \"/\" + escape(t.Incarnation)", "Path: incarnation"},
 		}},
 		{"zookeeper: a restored backup goes unnoticed", in(onZooKeeper, "TestRestore").with("-short"), []edit{
-			{onZooKeeper + "/life.go", "now.life == known && now.count.below(seen)", "false"},
+			{onZooKeeper + "/incarnation.go", "now.incarnation == known && now.count.below(seen)", "false"},
 		}},
 	},
 }

@@ -59,10 +59,10 @@ func API(text []byte, prefix string) (string, error) {
 		return "", err
 	}
 	var data struct {
-		Prefix      string
-		Reads, Acts []*operation
-		Refusals    []refusal
-		Objects     []object
+		Prefix          string
+		Reads, Commands []*operation
+		Refusals        []refusal
+		Objects         []object
 	}
 	data.Prefix = prefix
 	named, known := map[string]*jsonschema.Schema{}, types{}
@@ -82,11 +82,11 @@ func API(text []byte, prefix string) (string, error) {
 			if op.Method == http.MethodGet {
 				data.Reads = append(data.Reads, op)
 			} else {
-				data.Acts = append(data.Acts, op)
+				data.Commands = append(data.Commands, op)
 			}
 		}
 	}
-	data.Refusals = common(append(slices.Clone(data.Reads), data.Acts...))
+	data.Refusals = common(append(slices.Clone(data.Reads), data.Commands...))
 	return write("api.md", data)
 }
 

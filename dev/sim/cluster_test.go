@@ -18,19 +18,19 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A cluster is replicas in a world: lives that begin and end. It is the Fleet of
+// A cluster is replicas in a world: incarnations that begin and end. It is the Fleet of
 // the world's troubles.
 type cluster struct {
-	world  *sim.World
-	params params
-	begin  time.Time // of the ticks
-	guards map[string]*sim.Guard
-	acts   schedtest.Acts
+	world    *sim.World
+	params   params
+	begin    time.Time // of the ticks
+	guards   map[string]*sim.Guard
+	commands schedtest.Commands
 
-	mu    sync.Mutex
-	lives []*life // all of them
-	last  []*life // of each replica
-	rolls sync.WaitGroup
+	mu           sync.Mutex
+	incarnations []*incarnation // all of them
+	last         []*incarnation // of each replica
+	rolls        sync.WaitGroup
 }
 
 // Process implements sim.Fleet.
@@ -73,23 +73,23 @@ func (c *cluster) Reload(i int) {
 	c.rolls.Go(l.reload)
 }
 
-// replace begins the next life of a replica. The caller holds the mutex.
+// replace begins the next incarnation of a replica. The caller holds the mutex.
 func (c *cluster) replace(i, version int) {
 	old := c.last[i]
-	c.last[i] = c.start(i, len(c.lives), version, old.process.Clock)
-	c.lives = append(c.lives, c.last[i])
+	c.last[i] = c.start(i, len(c.incarnations), version, old.process.Clock)
+	c.incarnations = append(c.incarnations, c.last[i])
 }
 
-// drain ends all lives, and waits for their end.
+// drain ends all incarnations, and waits for their end.
 func (c *cluster) drain() {
 	c.rolls.Wait()
 	c.mu.Lock()
-	lives := slices.Clone(c.lives)
+	incarnations := slices.Clone(c.incarnations)
 	c.mu.Unlock()
-	for _, l := range lives {
+	for _, l := range incarnations {
 		l.stop()
 	}
-	for _, l := range lives {
+	for _, l := range incarnations {
 		<-l.ended
 	}
 }
@@ -154,7 +154,7 @@ func newCluster(p params) *cluster {
 	for i := range p.replicas {
 		c.last = append(c.last, c.start(i, i, 0, sim.NewClock(now, off(), 0)))
 	}
-	c.lives = append(c.lives, c.last...)
+	c.incarnations = append(c.incarnations, c.last...)
 	return c
 }
 
@@ -187,7 +187,7 @@ func (c *cluster) live() result {
 		r.record.Ledgers = ledgers
 	}
 	r.violations = sim.Check(r.record)
-	for _, l := range c.lives {
+	for _, l := range c.incarnations {
 		// Jobs that do not mind their context, and pauses, make a drain too long.
 		_, stuck := errors.AsType[*scheduler.StuckError](l.err)
 		if l.err != nil && !stuck && !l.process.Dead() {

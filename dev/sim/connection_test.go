@@ -66,10 +66,10 @@ func toStore(p *sim.Process, leases time.Duration, value random) (connection, er
 		return connection{}, err
 	}
 	return connection{
-		locker: c.Claims, ledger: c.Ledger, roster: c.Roster, declareNew: c.DeclareNew, join: c.NoteLife, close: c.Close,
+		locker: c.Claims, ledger: c.Ledger, roster: c.Roster, declareNew: c.DeclareNew, join: c.NoteIncarnation, close: c.Close,
 		watch: func(ctx context.Context) {
 			for retry.After(ctx, grace/2) {
-				_ = c.NoteLife(ctx)
+				_ = c.NoteIncarnation(ctx)
 			}
 		},
 	}, nil

@@ -34,7 +34,7 @@
 //
 // TestSimOnStore, TestPoliciesOnStore and TestLocksOnStore have one consistent store in
 // memory instead of the nodes. One that comes back with an older state is a standby that
-// takes over in another life. Requests come late, but never twice. In odd worlds its answers
+// takes over in another incarnation. Requests come late, but never twice. In odd worlds its answers
 // carry no clock.
 //
 // # What is not

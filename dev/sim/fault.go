@@ -82,11 +82,11 @@ func (t Trouble) String() string {
 
 // A Fleet is the processes that troubles happen to.
 type Fleet interface {
-	// Process returns the present life of the i-th replica.
+	// Process returns the present incarnation of the i-th replica.
 	Process(i int) *Process
-	// Start begins another life of the i-th replica after the last was killed.
+	// Start begins another incarnation of the i-th replica after the last was killed.
 	Start(i int)
-	// RollOut lets the i-th replica drain and begins another life of it with
+	// RollOut lets the i-th replica drain and begins another incarnation of it with
 	// another configuration.
 	RollOut(i int)
 	// Reload gives the i-th replica other jobs while it runs.

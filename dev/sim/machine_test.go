@@ -29,7 +29,7 @@ func machines(n int, without nodetest.Without) []sim.Machine {
 
 func (m *machine) Note() { m.noted = m.State.Copy() }
 
-func (m *machine) Restart(life string, memory sim.Memory) {
+func (m *machine) Restart(incarnation string, memory sim.Memory) {
 	state := m.State
 	switch memory {
 	case sim.All:
@@ -40,7 +40,7 @@ func (m *machine) Restart(life string, memory sim.Memory) {
 	case sim.Nothing:
 		state = nodetest.Nothing()
 	}
-	m.Node.Restart(life, state)
+	m.Node.Restart(incarnation, state)
 }
 
 // A transport carries the scripts of one process.

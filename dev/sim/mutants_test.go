@@ -48,7 +48,7 @@ func TestStoreChecksAreNeeded(t *testing.T) {
 		storm   func(params) params
 		broken  []string
 	}{
-		{"another life goes unnoticed", checks{life: true}, outages, []string{sim.Tokens, sim.Once}},
+		{"another incarnation goes unnoticed", checks{incarnation: true}, outages, []string{sim.Tokens, sim.Once}},
 		{"transactions win whatever they compare", checks{versions: true}, ticks, []string{sim.Once}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,11 +13,11 @@ type Machine interface {
 	Info() (string, error)
 	// Note keeps what the machine holds now, for Restart with Older.
 	Note()
-	// Restart begins another life with the given memory.
-	Restart(life string, memory Memory)
+	// Restart begins another incarnation with the given memory.
+	Restart(incarnation string, memory Memory)
 }
 
-// Memory is what a node remembers of the life before.
+// Memory is what a node remembers of the incarnation before.
 type Memory int
 
 // What may be left after a restart.
@@ -39,12 +39,12 @@ type Node struct {
 	Clock *Clock
 	world *World
 
-	machine Machine
-	lives   int
-	down    int // faults that keep it from running
-	frozen  int // faults that keep it from answering
-	backlog []func()
-	forgot  bool // a restart has lost lasting data
+	machine      Machine
+	incarnations int
+	down         int // faults that keep it from running
+	frozen       int // faults that keep it from answering
+	backlog      []func()
+	forgot       bool // a restart has lost lasting data
 }
 
 func newNode(w *World, i int, m Machine) *Node {
@@ -82,9 +82,9 @@ func (n *Node) Crash() {
 
 // Restart ends a Crash.
 func (n *Node) Restart(memory Memory) {
-	n.lives++
+	n.incarnations++
 	n.forgot = n.forgot || memory == Older || memory == Nothing
-	n.machine.Restart(n.Name+"life"+strconv.Itoa(n.lives), memory)
+	n.machine.Restart(n.Name+"life"+strconv.Itoa(n.incarnations), memory)
 	n.down--
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorate/quorate/dev/sim"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -19,23 +19,23 @@ type pause struct {
 
 // pause asks for it when the time comes.
 func (c *cluster) pause(ctx context.Context, p pause) {
-	act := acts.Act{Kind: acts.Pause, Job: jobName(p.job), By: "sim", Reason: "to see"}
+	command := commands.Command{Kind: commands.Pause, Job: jobName(p.job), By: "sim", Reason: "to see"}
 	if !c.until(ctx, p.from) {
 		return
 	}
-	c.do(ctx, act)
-	c.world.History.Add(sim.Event{What: sim.Paused, Job: act.Job})
+	c.do(ctx, command)
+	c.world.History.Add(sim.Event{What: sim.Paused, Job: command.Job})
 	if !c.until(ctx, p.to) {
 		return
 	}
-	c.world.History.Add(sim.Event{What: sim.Resumed, Job: act.Job})
-	act.Kind = acts.Resume
-	c.do(ctx, act)
+	c.world.History.Add(sim.Event{What: sim.Resumed, Job: command.Job})
+	command.Kind = commands.Resume
+	c.do(ctx, command)
 }
 
-func (c *cluster) do(ctx context.Context, act acts.Act) {
-	if _, err := c.acts.Do(ctx, act); err != nil {
-		panic(err) // the act is this test's own
+func (c *cluster) do(ctx context.Context, command commands.Command) {
+	if _, err := c.commands.Do(ctx, command); err != nil {
+		panic(err) // the command is this test's own
 	}
 }
 
@@ -64,17 +64,17 @@ func (p params) heard() time.Duration {
 	return 3*time.Second + p.offsets
 }
 
-// hearing is what a process knows of the acts: nothing new while it is paused,
+// hearing is what a process knows of the commands: nothing new while it is paused,
 // nothing once it is dead.
 type hearing struct {
-	*schedtest.Acts
+	*schedtest.Commands
 	process *sim.Process
 }
 
-// Open implements acts.Store.
-func (h hearing) Open(ctx context.Context) (acts.Open, error) {
+// Open implements commands.Store.
+func (h hearing) Open(ctx context.Context) (commands.Open, error) {
 	if !h.process.Awake() {
-		return acts.Open{}, locking.ErrNoQuorum
+		return commands.Open{}, locking.ErrNoQuorum
 	}
-	return h.Acts.Open(ctx)
+	return h.Commands.Open(ctx)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Process is one life of one client of the nodes: a replica, or another client. It can be
+// A Process is one incarnation of one client of the nodes: a replica, or another client. It can be
 // paused, as by SIGSTOP or a long garbage collection, cut off from nodes, and killed; its
 // clock can be set.
 //

@@ -14,8 +14,8 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A life is one life of a replica, from its start to its death or its drain.
-type life struct {
+// An incarnation is one incarnation of a replica, from its start to its death or its drain.
+type incarnation struct {
 	*client
 	cluster *cluster
 	version int // that it began with
@@ -29,17 +29,17 @@ type life struct {
 	err      error
 }
 
-// A version of the configuration that a life has served, by its clock.
+// A version of the configuration that an incarnation has served, by its clock.
 type version struct {
 	number      int
 	from, until time.Time // until the end if zero
 }
 
-// start begins a life. Its clock is that of its machine.
-func (c *cluster) start(index, number, version int, clock *sim.Clock) *life {
+// start begins an incarnation. Its clock is that of its machine.
+func (c *cluster) start(index, number, version int, clock *sim.Clock) *incarnation {
 	process := c.world.NewProcess("r"+strconv.Itoa(index)+"."+strconv.Itoa(number), clock)
 	ctx, stop := context.WithCancel(context.Background())
-	l := &life{cluster: c, version: version, stop: stop, ended: make(chan struct{}), ready: make(chan *scheduler.Scheduler, 1)}
+	l := &incarnation{cluster: c, version: version, stop: stop, ended: make(chan struct{}), ready: make(chan *scheduler.Scheduler, 1)}
 	if l.client, l.err = newClient(c.world, process, leases(version), c.params.list()); l.err != nil {
 		panic(l.err) // the configuration is this test's own
 	}
@@ -61,7 +61,7 @@ func leases(version int) time.Duration {
 
 // run is what a replica does: it joins the nodes, keeps an eye on them, and
 // schedules.
-func (l *life) run(ctx context.Context) error {
+func (l *incarnation) run(ctx context.Context) error {
 	if !l.join(ctx) {
 		return nil
 	}
@@ -93,14 +93,14 @@ func (l *life) run(ctx context.Context) error {
 }
 
 // serve notes the version that is served from now on.
-func (l *life) serve(v version) {
+func (l *incarnation) serve(v version) {
 	l.versions = append(l.versions, v)
 	l.add(sim.Serving, sim.Event{Tick: v.from, Text: "version " + strconv.Itoa(v.number)})
 }
 
 // reload takes in the jobs of the next version, unless the replica does not run.
 // Who is paused does so afterwards.
-func (l *life) reload() {
+func (l *incarnation) reload() {
 	var s *scheduler.Scheduler
 	select {
 	case s = <-l.ready:
@@ -119,7 +119,7 @@ func (l *life) reload() {
 }
 
 // tellChange notes the jobs that come and go between two versions.
-func (l *life) tellChange(from, to int) {
+func (l *incarnation) tellChange(from, to int) {
 	for i := range l.cluster.params.jobs {
 		_, had := l.cluster.schedule(i, from)
 		if _, has := l.cluster.schedule(i, to); had && !has {
@@ -131,7 +131,7 @@ func (l *life) tellChange(from, to int) {
 }
 
 // join tries until the nodes take the replica, or ctx ends.
-func (l *life) join(ctx context.Context) bool {
+func (l *incarnation) join(ctx context.Context) bool {
 	for try := 0; ctx.Err() == nil && !l.process.Dead(); try++ {
 		if l.conn.join(ctx) == nil {
 			return true
@@ -145,7 +145,7 @@ func (l *life) join(ctx context.Context) bool {
 	return false
 }
 
-func (l *life) config() scheduler.Config {
+func (l *incarnation) config() scheduler.Config {
 	cfg := scheduler.Config{
 		Replica: l.process.Name,
 		Stores:  scheduler.Stores{Locker: l.client, Ledger: l.conn.ledger},
@@ -154,7 +154,7 @@ func (l *life) config() scheduler.Config {
 	}
 	cfg.Instance = fmt.Sprint(l.process.Wall().UnixNano()) // random texts would make worlds differ
 	if len(l.cluster.params.pauses) > 0 {
-		cfg.Acts = hearing{&l.cluster.acts, l.process}
+		cfg.Commands = hearing{&l.cluster.commands, l.process}
 	}
 	if l.cluster.params.roster {
 		cfg.Roster = l.conn.roster
@@ -164,7 +164,7 @@ func (l *life) config() scheduler.Config {
 
 // jobs are those of the version of the configuration: from one to the next a
 // job's ticks move, and another job comes or goes.
-func (l *life) jobs(version int) []scheduler.Job {
+func (l *incarnation) jobs(version int) []scheduler.Job {
 	var list []scheduler.Job
 	for i := range l.cluster.params.jobs {
 		if s, has := l.cluster.schedule(i, version); has {
@@ -183,7 +183,7 @@ func jobName(i int) string { return "job-" + strconv.Itoa(i) }
 // work is what every job does: it writes now and then, sleeps in between, and
 // mostly minds its context. After a pause it writes first and looks then. Where
 // it would be called again it may fail.
-func (l *life) work(ctx context.Context, run jobs.Run) error {
+func (l *incarnation) work(ctx context.Context, run jobs.Run) error {
 	if l.cluster.params.takes > 0 {
 		l.sleep(ctx, l.cluster.params.takes, false)
 		return nil
@@ -224,7 +224,7 @@ func why(cause error) string {
 	return cause.Error()
 }
 
-func (l *life) sleep(ctx context.Context, d time.Duration, deaf bool) {
+func (l *incarnation) sleep(ctx context.Context, d time.Duration, deaf bool) {
 	done := ctx.Done()
 	if deaf {
 		done = nil

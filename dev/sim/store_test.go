@@ -25,8 +25,8 @@ type storeMachine struct {
 
 // checks are those of a store.
 type checks struct {
-	life     bool // a transaction loses in another life, and all answers have the life
-	versions bool // a transaction loses if a record has changed
+	incarnation bool // a transaction loses in another incarnation, and all answers have the incarnation
+	versions    bool // a transaction loses if a record has changed
 }
 
 // An exchange is a request to a store, and its answer.
@@ -40,8 +40,8 @@ type exchange struct {
 	Stamp   kv.Stamp
 }
 
-// onlyLife is that of a store that leaves out the check of lives.
-const onlyLife = "life"
+// onlyIncarnation is that of a store that leaves out the check of incarnations.
+const onlyIncarnation = "life"
 
 // Call implements sim.Machine.
 func (m *storeMachine) Call(now time.Time, method string, _, args []string) ([]string, error) {
@@ -64,8 +64,8 @@ func (m *storeMachine) Call(now time.Time, method string, _, args []string) ([]s
 	if m.clockless {
 		x.Stamp.Now = time.Time{}
 	}
-	if m.without.life {
-		x.Stamp.Life = onlyLife
+	if m.without.incarnation {
+		x.Stamp.Incarnation = onlyIncarnation
 	}
 	x.Outcome.Stamp = x.Stamp
 	text, wrong := json.Marshal(x)
@@ -76,8 +76,8 @@ func (m *storeMachine) commit(ctx context.Context, t kv.Txn) (kv.Outcome, error)
 	if m.without.versions {
 		t.If = nil
 	}
-	if _, now, err := m.memory.Read(ctx); err == nil && m.without.life && t.Life == onlyLife {
-		t.Life = now.Life
+	if _, now, err := m.memory.Read(ctx); err == nil && m.without.incarnation && t.Incarnation == onlyIncarnation {
+		t.Incarnation = now.Incarnation
 	}
 	return m.memory.Commit(ctx, t)
 }

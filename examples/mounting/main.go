@@ -12,7 +12,7 @@
 //   - The dashboard gets the whole path: do not strip the prefix, which is its BasePath.
 //   - Middleware for the prefix must neither buffer answers nor limit their time, since event
 //     streams stay open. The dashboard limits the time of all other requests itself.
-//   - Leave CSRF tokens out for the prefix. The dashboard refuses acts from pages of other
+//   - Leave CSRF tokens out for the prefix. The dashboard refuses commands from pages of other
 //     origins itself.
 package main
 

@@ -26,7 +26,7 @@ type Cluster struct {
 	Etcd      EtcdConfig        // with references: see Login
 	ZooKeeper ZooKeeperConfig
 	// Timeout bounds a call to one store, and Grace is for how long nothing is granted in
-	// another life of it.
+	// another incarnation of it.
 	Timeout, Grace time.Duration
 }
 

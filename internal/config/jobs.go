@@ -18,7 +18,7 @@ import (
 	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -193,14 +193,14 @@ func CheckPublished(job scheduler.JobInfo, params json.RawMessage) error {
 	if len(params) == 0 || !slices.Contains(fixedParams, job.Func) {
 		return job.CheckParams(params)
 	}
-	return &acts.Error{Kind: acts.Trigger, Msg: "params: " + errFixed(job.Func).Error()}
+	return &commands.Error{Kind: commands.Trigger, Msg: "params: " + errFixed(job.Func).Error()}
 }
 
 func errFixed(function string) error {
 	return fmt.Errorf("%s takes its params from the configuration only", function)
 }
 
-// CheckParams returns a *acts.Error if a job, as it was published, does not
+// CheckParams returns a *commands.Error if a job, as it was published, does not
 // take the params of a request: as this configuration has the job, if the registry
 // knows its function.
 func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, params json.RawMessage) error {
@@ -339,7 +339,7 @@ func (policy JobPolicy) check(ps *problems, p path, around JobPolicy) {
 // tags checks what jobs are paused by.
 func (ps *problems) tags(p path, tags []string) {
 	for i, tag := range tags {
-		if !acts.ValidTag(tag) {
+		if !commands.ValidTag(tag) {
 			ps.at(p.with(strconv.Itoa(i)), "%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", tag)
 		}
 	}

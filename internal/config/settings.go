@@ -142,7 +142,7 @@ type HTTPConfig struct {
 	Listen           string                `json:"listen,omitempty" jsonschema:"host:port of the API and the dashboard, such as 127.0.0.1:8080. Without probes_listen it also serves the probes and metrics. Empty: off. Port 0: any free port, which the log names."`
 	BasePath         string                `json:"base_path,omitempty" jsonschema:"Prefix of all paths, such as /admin/cron, for a proxy that passes it on."`
 	TLS              ServerTLSConfig       `json:"tls,omitzero" jsonschema:"Certificate of listen; without one it speaks plain HTTP."`
-	Anonymous        identity.Anonymous    `json:"anonymous,omitempty" jsonschema:"Requests that may read without a user. loopback: those from this machine that name no proxy. all: those that come from no trusted proxy. Acts always need a user."`
+	Anonymous        identity.Anonymous    `json:"anonymous,omitempty" jsonschema:"Requests that may read without a user. loopback: those from this machine that name no proxy. all: those that come from no trusted proxy. Commands always need a user."`
 	AnonymousMetrics identity.Anonymous    `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen /metrics is open to everyone."`
 	Users            map[string]UserConfig `json:"users,omitempty" jsonschema:"The users by name."`
 	UsersFile        string                `json:"users_file,omitempty" jsonschema:"YAML file with more users, in the form of users. The replica reads it again when it changes."`

@@ -197,12 +197,12 @@ type Gate struct {
 	guard Guard
 
 	mu    sync.Mutex
-	turns map[string]*turn
+	locks map[string]*resourceLock
 }
 
-// A turn is the right to write to a resource. The writer whose element is in the
+// A resourceLock is the right to write to a resource. The writer whose element is in the
 // channel has it.
-type turn struct {
+type resourceLock struct {
 	taken chan struct{}
 	users int // writers that have it or wait for it
 }
@@ -213,10 +213,10 @@ func NewGate(g Guard) *Gate {
 	if gate, ok := g.(*Gate); ok {
 		return gate
 	}
-	return &Gate{guard: g, turns: map[string]*turn{}}
+	return &Gate{guard: g, locks: map[string]*resourceLock{}}
 }
 
-// Admit asks the guard without taking a turn. It makes a Gate a Guard: pass one Gate to
+// Admit asks the guard without taking a lock. It makes a Gate a Guard: pass one Gate to
 // all that write to the same resources in one process.
 func (g *Gate) Admit(ctx context.Context, b Bearer) error { return g.guard.Admit(ctx, b) }
 
@@ -242,23 +242,23 @@ func (g *Gate) Do(ctx context.Context, b Bearer, write func() error) error {
 	return write()
 }
 
-func (g *Gate) join(resource string) *turn {
+func (g *Gate) join(resource string) *resourceLock {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t := g.turns[resource]
+	t := g.locks[resource]
 	if t == nil {
-		t = &turn{taken: make(chan struct{}, 1)}
-		g.turns[resource] = t
+		t = &resourceLock{taken: make(chan struct{}, 1)}
+		g.locks[resource] = t
 	}
 	t.users++
 	return t
 }
 
-func (g *Gate) leave(resource string, t *turn) {
+func (g *Gate) leave(resource string, t *resourceLock) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if t.users--; t.users == 0 {
-		delete(g.turns, resource)
+		delete(g.locks, resource)
 	}
 }
 

@@ -50,7 +50,7 @@ func besideFaults() []fault {
 		{"an overlapping run comes back", mutant{grant: func(l *oddLease) {
 			l.extend = func(context.Context) error {
 				l.until = time.Now().Add(l.req.TTL)
-				place := protocol.Place{Stream: l.req.InStream(), Tick: l.req.Tick.UnixMilli()}
+				place := protocol.TickKey{Stream: l.req.InStream(), Tick: l.req.Tick.UnixMilli()}
 				l.of.state.TickLocks[place] = protocol.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
 				return nil
 			}

@@ -264,7 +264,7 @@ func (m *Memory) Records(name string) []Record {
 	all := make([]Record, len(of.records))
 	for i, r := range of.records {
 		stream := locking.Request{Stream: r.Claim.Stream}.InStream()
-		locks := []protocol.Lease{of.state.Lock, of.state.TickLocks[protocol.Place{Stream: stream, Tick: r.Claim.Tick.UnixMilli()}]}
+		locks := []protocol.Lease{of.state.Lock, of.state.TickLocks[protocol.TickKey{Stream: stream, Tick: r.Claim.Tick.UnixMilli()}]}
 		all[i] = *r
 		all[i].Held = slices.ContainsFunc(locks, func(l protocol.Lease) bool { return l.Owner == r.owner && now <= l.Until })
 	}

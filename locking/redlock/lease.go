@@ -24,8 +24,8 @@ type lease struct {
 	over bool
 	// polled holds the nodes' answers to the last extension; nil before.
 	polled atomic.Pointer[locking.Poll]
-	// turn holds one token, whose owner may use the try, over, ended and result.
-	turn chan struct{}
+	// sem holds one token, whose owner may use the try, over, ended and result.
+	sem chan struct{}
 	// ended: the lease was given back. Result is what later calls of Release return.
 	ended  bool
 	result error
@@ -36,7 +36,7 @@ type lease struct {
 var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
 func newLease(t *try, votes []vote, deadline time.Time) *lease {
-	s := &lease{t: t, turn: make(chan struct{}, 1), claim: locking.Claim{
+	s := &lease{t: t, sem: make(chan struct{}, 1), claim: locking.Claim{
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
 		Token: locking.Token(t.claim.Token), Attempt: t.claim.Attempt,
 		Votes:   locking.Votes{For: count(votes, protocol.OK), Of: len(votes)},
@@ -44,7 +44,7 @@ func newLease(t *try, votes []vote, deadline time.Time) *lease {
 		Granted: time.Now(),
 	}}
 	s.deadline.Store(&deadline)
-	s.turn <- struct{}{}
+	s.sem <- struct{}{}
 	return s
 }
 
@@ -189,14 +189,14 @@ func (s *lease) begin(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-s.turn:
+	case <-s.sem:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *lease) end() { s.turn <- struct{}{} }
+func (s *lease) end() { s.sem <- struct{}{} }
 
 // failed says what too few nodes agreed to, and quotes the others.
 func (s *lease) failed(doing string, reason error, votes []vote) error {

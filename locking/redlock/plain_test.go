@@ -42,7 +42,7 @@ func newPlain(t *testing.T, n int) (*plainNodes, *cluster) {
 	}}
 	var urls []string
 	for i := range n {
-		p.nodes[nodeName(i)] = nodetest.New(nodeName(i) + " life 0")
+		p.nodes[nodeName(i)] = nodetest.New(nodeName(i) + " incarnation 0")
 		urls = append(urls, fmt.Sprintf("redis://h%d:6379", i))
 	}
 	c := newCluster(t, urls, func(cfg *membership.Config) {
@@ -140,7 +140,7 @@ func (p *plainNodes) since() string {
 }
 
 // stop and start remove nodes and bring them back with their remaining memory; restart also
-// gives them a new life without volatile memory.
+// gives them a new incarnation without volatile memory.
 func (p *plainNodes) stop(nodes ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,21 +157,21 @@ func (p *plainNodes) start(nodes ...int) {
 	}
 }
 
-func (p *plainNodes) restart(life int, nodes ...int) {
+func (p *plainNodes) restart(incarnation int, nodes ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, i := range nodes {
 		n := p.nodes[nodeName(i)]
-		n.Restart(fmt.Sprint(nodeName(i), " life ", life), n.State.Lasting())
+		n.Restart(fmt.Sprint(nodeName(i), " incarnation ", incarnation), n.State.Lasting())
 	}
 }
 
-// wipe gives nodes another life without any memory.
-func (p *plainNodes) wipe(life int, nodes ...int) {
+// wipe gives nodes another incarnation without any memory.
+func (p *plainNodes) wipe(incarnation int, nodes ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, i := range nodes {
-		p.nodes[nodeName(i)].Restart(fmt.Sprint(nodeName(i), " life ", life), nodetest.Nothing())
+		p.nodes[nodeName(i)].Restart(fmt.Sprint(nodeName(i), " incarnation ", incarnation), nodetest.Nothing())
 	}
 }
 

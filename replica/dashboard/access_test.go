@@ -76,7 +76,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// Nobody acts without a role, also not from this machine.
+// Nobody commands without a role, also not from this machine.
 func TestNobodyActsFromLocalhost(t *testing.T) {
 	t.Parallel()
 	for _, anonymous := range []identity.Anonymous{"", identity.AnonymousLoopback, identity.AnonymousAll} {
@@ -144,9 +144,9 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%s: %d %s", tc.name, a.status, a.body)
 		}
 	}
-	acts, _ := get[view.Act](r, "/api/v1/audit")
-	if !slices.ContainsFunc(acts, func(a view.Act) bool { return view.Text(a.By) == "ann@198.51.100.7" }) {
-		t.Errorf("the audit log names %+v", acts)
+	commands, _ := get[view.Command](r, "/api/v1/audit")
+	if !slices.ContainsFunc(commands, func(a view.Command) bool { return view.Text(a.By) == "ann@198.51.100.7" }) {
+		t.Errorf("the audit log names %+v", commands)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestGuessesDoNotHoldUpALogin(t *testing.T) {
 	all.Wait()
 }
 
-// A page of another origin cannot make a browser act.
+// A page of another origin cannot make a browser command.
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -260,9 +260,9 @@ func TestOtherOrigins(t *testing.T) {
 	}
 }
 
-// Acts are in the audit log with who and why, and so are those that were refused,
+// Commands are in the audit log with who and why, and so are those that were refused,
 // some of them.
-func TestEveryActIsAudited(t *testing.T) {
+func TestEveryCommandIsAudited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.ask(operator, "POST", "/api/v1/jobs/report/trigger", `{"reason": "yesterday's failed"}`)
@@ -270,9 +270,9 @@ func TestEveryActIsAudited(t *testing.T) {
 	r.ask(nobody, "POST", "/api/v1/pause", `{"reason": "mischief", "all": true}`)
 	r.ask(operator, "POST", "/api/v1/locks/report/release", `{"reason": "hangs", "confirm": "report"}`)
 	r.ask(admin, "POST", "/api/v1/locks/report/release", `{"reason": "hangs", "confirm": "report"}`)
-	acts, _ := get[view.Act](r, "/api/v1/audit")
+	commands, _ := get[view.Command](r, "/api/v1/audit")
 	var got []string
-	for _, a := range acts {
+	for _, a := range commands {
 		got = append(got, fmt.Sprintf("%s of %s by %s: %s: %s", a.Kind, a.Target(), view.Text(a.By), view.Text(a.Reason), view.Text(a.Result)))
 	}
 	for _, want := range []string{
@@ -290,12 +290,12 @@ func TestEveryActIsAudited(t *testing.T) {
 			t.Errorf("the audit log lacks %q:\n%s", want, strings.Join(got, "\n"))
 		}
 	}
-	before := len(acts)
+	before := len(commands)
 	for range 50 {
 		r.ask(nobody, "POST", "/api/v1/pause", `{"reason": "flood", "all": true}`)
 	}
-	if acts, _ := get[view.Act](r, "/api/v1/audit"); len(acts) > before+10 {
-		t.Errorf("a flood of refusals left %d notes", len(acts)-before)
+	if commands, _ := get[view.Command](r, "/api/v1/audit"); len(commands) > before+10 {
+		t.Errorf("a flood of refusals left %d notes", len(commands)-before)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestValidate(t *testing.T) {
 	} {
 		r := newRig(t)
 		cfg := setup{
-			view.Host{Control: view.Control{Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict}, Nodes: fewNodes{}},
+			view.Host{Control: view.Control{Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Commands: r.commands}, Evict: r.evict}, Nodes: fewNodes{}},
 			dashboard.Config{Users: stored()},
 		}
 		h, err := dashboard.Mount(cfg, cfg.Config)

@@ -297,7 +297,7 @@ func TestJob(t *testing.T) {
 	var job struct {
 		Versions []view.Job
 		Next     []view.Next
-		Open     []view.Act
+		Open     []view.Command
 	}
 	if err := json.Unmarshal(a.body, &job); err != nil || len(job.Versions) != 1 || job.Versions[0].Paused == nil || len(job.Next) != 10 || len(job.Open) != 2 {
 		t.Fatalf("%d %s, %v", a.status, a.body, err)
@@ -345,7 +345,7 @@ func TestReleaseIsConfirmed(t *testing.T) {
 	}
 }
 
-// Who follows the events sees a run end, and an act; those who are too many are
+// Who follows the events sees a run end, and a command; those who are too many are
 // told so; and the end of the server is the end of the events.
 func TestEvents(t *testing.T) {
 	t.Parallel()

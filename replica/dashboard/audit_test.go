@@ -26,9 +26,9 @@ func TestAuditIsFiltered(t *testing.T) {
 		path, found := "/api/v1/audit?limit=2&"+query, map[string]bool{}
 		at, pages := path, 0
 		for pages < 5 {
-			items, next := get[view.Act](r, at)
-			for _, act := range items {
-				found[act.ID] = true
+			items, next := get[view.Command](r, at)
+			for _, command := range items {
+				found[command.ID] = true
 			}
 			if pages++; next == "" {
 				break
@@ -36,14 +36,14 @@ func TestAuditIsFiltered(t *testing.T) {
 			at = path + "&cursor=" + url.QueryEscape(next)
 		}
 		if len(found) != want || pages > want/2+1 {
-			t.Errorf("%s: %d acts on %d pages, want %d", query, len(found), pages, want)
+			t.Errorf("%s: %d commands on %d pages, want %d", query, len(found), pages, want)
 		}
 	}
 	if a := r.ask(viewer, "GET", "/api/v1/audit?cursor=gone", ""); a.status != http.StatusBadRequest {
 		t.Errorf("a cursor that is not known: %d %s", a.status, a.body)
 	}
 	for path, want := range map[string]string{
-		"/audit?by=carl": "No act in the log matches", "/audit?limit=2": "Earlier", "/audit?refused=yes": "refused: bob has role viewer",
+		"/audit?by=carl": "No command in the log matches", "/audit?limit=2": "Earlier", "/audit?refused=yes": "refused: bob has role viewer",
 	} {
 		if text := string(r.ask(viewer, "GET", path, "").body); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %q: %s", path, want, text)

@@ -78,7 +78,7 @@ func Mount(r interface{ Shown() view.Host }, cfg Config) (*Handler, error) {
 }
 
 // keepDirectory is how long pages and answers share one read of the directory: a page reads
-// several listings, for many users. Acts read it again.
+// several listings, for many users. Commands read it again.
 const keepDirectory = 2 * time.Second
 
 // newHandler connects the rooms of the console, without contact to the store.
@@ -125,7 +125,7 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 func (c Config) validate(host view.Host) error {
 	var errs []error
 	control := host.Control
-	if control.Ledger == nil || control.Roster == nil || control.Acts == nil || control.Evict == nil || host.Nodes == nil {
+	if control.Ledger == nil || control.Roster == nil || control.Commands == nil || control.Evict == nil || host.Nodes == nil {
 		errs = append(errs, errors.New("web: Control and Nodes are required, with all their fields"))
 	}
 	if err := gate.ValidBasePath(c.BasePath); err != nil {

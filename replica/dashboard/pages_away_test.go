@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // What was read a while ago is judged as of then: a replica is not silent because
@@ -93,18 +93,18 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// gracefulActs are those of new nodes, which answer but do not vouch for acts yet.
-type gracefulActs struct{ acts.Store }
+// gracefulCommands are those of new nodes, which answer but do not vouch for commands yet.
+type gracefulCommands struct{ commands.Store }
 
-func (gracefulActs) Open(context.Context) (acts.Open, error) {
-	return acts.Open{}, fmt.Errorf("reading the acts: %w, %w", locking.ErrNoQuorum, acts.ErrGrace)
+func (gracefulCommands) Open(context.Context) (commands.Open, error) {
+	return commands.Open{}, fmt.Errorf("reading the commands: %w, %w", locking.ErrNoQuorum, commands.ErrGrace)
 }
 
 // While new nodes wait for their grace, every page shows what is known, and says what is
 // not.
 func TestPagesOfNewNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *setup) { c.Control.Acts = gracefulActs{c.Control.Acts} })
+	r := newRig(t, func(c *setup) { c.Control.Commands = gracefulCommands{c.Control.Commands} })
 	info := scheduler.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
 	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
 	r.shows("/", []string{"Pauses and requests are not known yet"}, []string{"missed.", "Missed in", "is unknown"})

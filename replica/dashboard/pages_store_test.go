@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -98,10 +98,12 @@ type silentRoster struct {
 func (r silentRoster) Replicas(context.Context) ([]scheduler.Replica, error) { return nil, r.err }
 func (r silentRoster) Jobs(context.Context) ([]scheduler.JobInfo, error)     { return nil, r.err }
 
-// inGrace is the error of one store that does not vouch for acts yet.
+// inGrace is the error of one store that does not vouch for commands yet.
 type inGrace struct{ error }
 
-func (inGrace) Is(target error) bool { return target == acts.ErrGrace || target == locking.ErrNoQuorum }
+func (inGrace) Is(target error) bool {
+	return target == commands.ErrGrace || target == locking.ErrNoQuorum
+}
 
 // Nothing was read before the outage of the only store: what pages and the API say then does not speak
 // of nodes, votes and quorums.
@@ -113,7 +115,7 @@ func TestProblemsOfOneStore(t *testing.T) {
 		page   string // its heading
 	}{
 		"silent":       {kv.ErrUnavailable, http.StatusServiceUnavailable, "The store does not answer"},
-		"in its grace": {inGrace{errors.New("the store may lack acts until its grace ends")}, http.StatusServiceUnavailable, "The store is new or has restarted"},
+		"in its grace": {inGrace{errors.New("the store may lack commands until its grace ends")}, http.StatusServiceUnavailable, "The store is new or has restarted"},
 		"slow":         {context.DeadlineExceeded, http.StatusGatewayTimeout, "The store answers too slowly"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -236,7 +236,7 @@ func (r *rig) send(who secret, path string, filled url.Values, mend ...func(*htt
 	return r.ask(who, "POST", path, filled.Encode(), mend...)
 }
 
-// Forms ask for acts as who sends them, with the reason; sent twice they ask once.
+// Forms ask for commands as who sends them, with the reason; sent twice they ask once.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -278,12 +278,12 @@ func TestForms(t *testing.T) {
 		t.Errorf("locks were taken: %v", r.evicted)
 	}
 	triggers := 0
-	audit, _ := get[view.Act](r, "/api/v1/audit")
-	for _, act := range audit {
-		if act.Kind == acts.Trigger && !strings.HasPrefix(view.Text(act.Result), "refused") {
+	audit, _ := get[view.Command](r, "/api/v1/audit")
+	for _, command := range audit {
+		if command.Kind == commands.Trigger && !strings.HasPrefix(view.Text(command.Result), "refused") {
 			triggers++
-			if !strings.HasPrefix(view.Text(act.By), "ann@") || view.Text(act.Reason) != "why" || string(act.Params) != `{"a":1}` {
-				t.Errorf("the audit log has %+v", act)
+			if !strings.HasPrefix(view.Text(command.By), "ann@") || view.Text(command.Reason) != "why" || string(command.Params) != `{"a":1}` {
+				t.Errorf("the audit log has %+v", command)
 			}
 		}
 	}
@@ -321,7 +321,7 @@ func TestTheme(t *testing.T) {
 }
 
 // Who has less of a role is told what it takes, and is shown no button.
-func TestActsAreShownByRole(t *testing.T) {
+func TestCommandsAreShownByRole(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) { c.Nodes = heldNodes{} })
 	for _, tt := range []struct {

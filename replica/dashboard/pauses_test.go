@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // Every pause is listed, and ended by its id: that of a job that is not known, too.
 func TestPausesAreListedAndEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, err := r.acts.Do(t.Context(), acts.Act{ID: "p1", Kind: acts.Pause, Job: "gone for long", By: "x", Reason: "so"})
+	_, err := r.commands.Do(t.Context(), commands.Command{ID: "p1", Kind: commands.Pause, Job: "gone for long", By: "x", Reason: "so"})
 	r.must(err)
-	rows, _ := get[view.Act](r, "/api/v1/pauses")
+	rows, _ := get[view.Command](r, "/api/v1/pauses")
 	if len(rows) != 2 {
 		t.Fatalf("the pauses are %+v", rows)
 	}
@@ -34,7 +34,7 @@ func TestPausesAreListedAndEnded(t *testing.T) {
 			t.Errorf("%s: %d %s", row.ID, a.status, a.body)
 		}
 	}
-	if rows, _ := get[view.Act](r, "/api/v1/pauses"); len(rows) != 0 {
+	if rows, _ := get[view.Command](r, "/api/v1/pauses"); len(rows) != 0 {
 		t.Errorf("after that they are %+v", rows)
 	}
 	if a := r.ask(nobody, "GET", "/api/v1/pauses", ""); a.status != http.StatusUnauthorized {
@@ -47,20 +47,20 @@ func TestPausesAreListedAndEnded(t *testing.T) {
 func TestResumeByIDIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, err := r.acts.Do(t.Context(), acts.Act{ID: "p1", Kind: acts.Pause, Job: "gone for long", By: "x", Reason: "so"})
+	_, err := r.commands.Do(t.Context(), commands.Command{ID: "p1", Kind: commands.Pause, Job: "gone for long", By: "x", Reason: "so"})
 	r.must(err)
 	const body = `{"reason": "so", "id": "p1"}`
-	var acts []view.Act
+	var commands []view.Command
 	for range 2 {
 		a := r.ask(operator, "POST", "/api/v1/resume", body, keyed("K"))
-		var done struct{ Act view.Act }
+		var done struct{ Command view.Command }
 		if err := json.Unmarshal(a.body, &done); err != nil || a.status != http.StatusOK {
-			t.Fatalf("try %d: %d %s, %v", len(acts)+1, a.status, a.body, err)
+			t.Fatalf("try %d: %d %s, %v", len(commands)+1, a.status, a.body, err)
 		}
-		acts = append(acts, done.Act)
+		commands = append(commands, done.Command)
 	}
-	if acts[0].ID == "" || acts[0].ID != acts[1].ID || acts[0].At != acts[1].At {
-		t.Errorf("%+v, and then %+v", acts[0], acts[1])
+	if commands[0].ID == "" || commands[0].ID != commands[1].ID || commands[0].At != commands[1].At {
+		t.Errorf("%+v, and then %+v", commands[0], commands[1])
 	}
 	if a := r.ask(operator, "POST", "/api/v1/resume", body, keyed("L")); a.status != http.StatusNotFound {
 		t.Errorf("with another key: %d %s", a.status, a.body)

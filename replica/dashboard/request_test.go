@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -39,7 +39,7 @@ func TestProxyBesideAuthorization(t *testing.T) {
 	}
 }
 
-// Only what can be read without being a user is described so, and no act is.
+// Only what can be read without being a user is described so, and no command is.
 func TestDocumentSaysWhoMayAsk(t *testing.T) {
 	t.Parallel()
 	for _, anonymous := range []identity.Anonymous{identity.AnonymousNone, identity.AnonymousLoopback, identity.AnonymousAll} {
@@ -162,11 +162,11 @@ func (s jobSets) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	return s.JobSets.JobSet(ctx, hash)
 }
 
-// An act that too many ask for at once is not a mistake of the server: it may be
+// A command that too many ask for at once is not a mistake of the server: it may be
 // asked for again.
-func TestSplitActMayBeAskedAgain(t *testing.T) {
+func TestSplitCommandMayBeAskedAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *setup) { c.Control.Acts = splitActs{c.Control.Acts} })
+	r := newRig(t, func(c *setup) { c.Control.Commands = splitCommands{c.Control.Commands} })
 	a := r.ask(operator, "POST", "/api/v1/jobs/report/pause", `{"reason": "so"}`)
 	var p struct{ Code string }
 	r.must(json.Unmarshal(a.body, &p))
@@ -175,11 +175,11 @@ func TestSplitActMayBeAskedAgain(t *testing.T) {
 	}
 }
 
-// splitActs are those of nodes whose votes are always divided.
-type splitActs struct{ acts.Store }
+// splitCommands are those of nodes whose votes are always divided.
+type splitCommands struct{ commands.Store }
 
-func (splitActs) Do(context.Context, acts.Act) (acts.Act, error) {
-	return acts.Act{}, fmt.Errorf("reserving: %w", locking.ErrSplit)
+func (splitCommands) Do(context.Context, commands.Command) (commands.Command, error) {
+	return commands.Command{}, fmt.Errorf("reserving: %w", locking.ErrSplit)
 }
 
 // Where no users are configured, the page that wants one says how to make one.

@@ -19,7 +19,7 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
@@ -34,10 +34,10 @@ const hostile = `</script><script>alert("x")</script>`
 type rig struct {
 	testing.TB
 	*dashboard.Handler
-	locks  *locktest.Memory
-	ledger *schedtest.Ledger
-	roster *schedtest.Roster
-	acts   *schedtest.Acts
+	locks    *locktest.Memory
+	ledger   *schedtest.Ledger
+	roster   *schedtest.Roster
+	commands *schedtest.Commands
 
 	mu      sync.Mutex
 	evicted []string
@@ -76,12 +76,12 @@ func (s setup) Shown() view.Host { return s.Host }
 // newRig has two jobs, one of which has run three times, and a pause.
 func newRig(tb testing.TB, mend ...func(*setup)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, locks: new(locktest.Memory), roster: new(schedtest.Roster), acts: new(schedtest.Acts)}
+	r := &rig{TB: tb, locks: new(locktest.Memory), roster: new(schedtest.Roster), commands: new(schedtest.Commands)}
 	r.ledger = schedtest.NewLedger(r.locks)
 	cfg := setup{
 		Host: view.Host{
 			Control: view.Control{
-				Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Remembered: r.roster.Remembered, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
+				Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Remembered: r.roster.Remembered, JobSets: r.roster, Commands: r.commands}, Evict: r.evict,
 			},
 			Nodes: fewNodes{}, ID: "a", Version: "v1",
 		},
@@ -117,7 +117,7 @@ func (r *rig) fill() {
 		r.run(now.Add(time.Duration(n-10)*time.Minute), ledger.Failed)
 	}
 	r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.TextReason(hostile)})
-	_, err = r.acts.Do(ctx, acts.Act{Kind: acts.Pause, Tag: "finance", By: "x", Reason: hostile})
+	_, err = r.commands.Do(ctx, commands.Command{Kind: commands.Pause, Tag: "finance", By: "x", Reason: hostile})
 	r.must(err)
 }
 

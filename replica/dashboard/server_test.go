@@ -50,7 +50,7 @@ func fetch(t *testing.T, token, method, url, body string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// A replica serves the API: who is on this machine reads, a user of the file acts,
+// A replica serves the API: who is on this machine reads, a user of the file commands,
 // and the run shows.
 func TestServesTheAPI(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestServesTheAPI(t *testing.T) {
 		}
 	}
 	if status, body := fetch(t, token, "POST", base+"/jobs/tell/trigger", `{"reason": "try"}`); status != http.StatusOK {
-		t.Errorf("ann acts: %d %s", status, body)
+		t.Errorf("ann commands: %d %s", status, body)
 	}
 	if status, body := fetch(t, strings.Repeat("x", 40<<10), "GET", base+"/jobs", ""); status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a large header: %d %s", status, body)

@@ -9,18 +9,18 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// keyed names an act.
+// keyed names a command.
 func keyed(key string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Idempotency-Key", key) }
 }
 
-// A key that was used for one act does nothing else, and the audit log has whatever
+// A key that was used for one command does nothing else, and the audit log has whatever
 // was done.
-func TestNoActGoesUnseen(t *testing.T) {
+func TestNoCommandGoesUnseen(t *testing.T) {
 	t.Parallel()
 	const so = `{"reason": "so"}`
 	r := newRig(t)
@@ -35,7 +35,7 @@ func TestNoActGoesUnseen(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	open, err := r.acts.Open(t.Context())
+	open, err := r.commands.Open(t.Context())
 	if err != nil || len(open.Requests) != 0 || len(open.Pauses) != 1 { // that of the rig
 		t.Errorf("in force is %+v, %v", open, err)
 	}
@@ -45,10 +45,10 @@ func TestNoActGoesUnseen(t *testing.T) {
 	if a := r.ask(operator, "POST", "/api/v1/jobs/sweep/pause", so, keyed(strings.Repeat("K", 201))); a.status != http.StatusBadRequest {
 		t.Errorf("a long key: %d %s", a.status, a.body)
 	}
-	acts, _ := get[view.Act](r, "/api/v1/audit")
+	commands, _ := get[view.Command](r, "/api/v1/audit")
 	var kinds []string
-	for _, act := range acts {
-		kinds = append(kinds, string(act.Kind)+" "+act.Target())
+	for _, command := range commands {
+		kinds = append(kinds, string(command.Kind)+" "+command.Target())
 	}
 	slices.Sort(kinds)
 	if want := []string{"pause sweep", "pause tag finance", "resume tag nobody-has-it"}; !slices.Equal(kinds, want) {
@@ -64,18 +64,18 @@ func TestNoKeyForestallsAChain(t *testing.T) {
 	if a := r.ask(operator, "POST", "/api/v1/jobs/sweep/trigger", `{"reason": "so"}`, keyed(id)); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	chained, err := r.acts.Do(t.Context(), acts.Act{ID: id, Kind: acts.Trigger, Job: "sweep", Trigger: ledger.ByChain, Parent: "report@20270101T020000.000Z"})
+	chained, err := r.commands.Do(t.Context(), commands.Command{ID: id, Kind: commands.Trigger, Job: "sweep", Trigger: ledger.ByChain, Parent: "report@20270101T020000.000Z"})
 	if err != nil || chained.Trigger != ledger.ByChain {
 		t.Fatalf("the chain asks for %+v, %v", chained, err)
 	}
-	if open, err := r.acts.Open(t.Context()); err != nil || len(open.Requests) != 2 {
+	if open, err := r.commands.Open(t.Context()); err != nil || len(open.Requests) != 2 {
 		t.Errorf("open are %+v, %v", open.Requests, err)
 	}
 }
 
-// The log of the replica that was asked has every act, also when the nodes have lost
+// The log of the replica that was asked has every command, also when the nodes have lost
 // theirs.
-func TestAcceptedActsAreLogged(t *testing.T) {
+func TestAcceptedCommandsAreLogged(t *testing.T) {
 	t.Parallel()
 	log := new(bytes.Buffer)
 	r := newRig(t, func(c *setup) { c.Config.Logger = slog.New(slog.NewTextHandler(log, nil)) })
@@ -90,7 +90,7 @@ func TestAcceptedActsAreLogged(t *testing.T) {
 	} {
 		log.Reset()
 		a := r.ask(tc.who, "POST", tc.path, tc.body)
-		if accepted := strings.Contains(log.String(), "an act was accepted"); accepted != (tc.want != "") || !strings.Contains(log.String(), tc.want) {
+		if accepted := strings.Contains(log.String(), "a command was accepted"); accepted != (tc.want != "") || !strings.Contains(log.String(), tc.want) {
 			t.Errorf("%s: %d, and the log says %s", tc.path, a.status, log)
 		}
 	}
@@ -110,7 +110,7 @@ func TestFormWithAUsedKey(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	a := send("K", "two")
-	if a.status != http.StatusUnprocessableEntity || strings.Contains(string(a.body), `value="K"`) || !strings.Contains(string(a.body), "already sent for another act") {
+	if a.status != http.StatusUnprocessableEntity || strings.Contains(string(a.body), `value="K"`) || !strings.Contains(string(a.body), "already sent for another command") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

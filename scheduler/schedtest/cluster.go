@@ -46,7 +46,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // A Setup describes a Cluster.
@@ -62,7 +62,7 @@ type Setup struct {
 	// 2000-01-01T00:00:00Z.
 	Start time.Time
 	// Config is the common configuration of the replicas: leases, windows, limits. The
-	// Cluster sets its Replica, Clock and Stores, except Forget. Its ActsEvery and BeatEvery
+	// Cluster sets its Replica, Clock and Stores, except Forget. Its CommandsEvery and BeatEvery
 	// are 10 s by default, so days pass quickly.
 	Config scheduler.Config
 	// Stores, if set, returns the new and empty stores of the cluster, in the bubble. Default:
@@ -117,7 +117,7 @@ type Cluster struct {
 	world    *world
 	replicas []*Replica
 	jobs     []scheduler.Job // of all replicas, now and before
-	dead     []*life         // killed
+	dead     []*incarnation  // killed
 
 	mu      sync.Mutex
 	instead map[string]jobs.Handler
@@ -261,7 +261,7 @@ func (c *Cluster) Add() *Replica {
 func (c *Cluster) Replicas() []*Replica {
 	var list []*Replica
 	for _, r := range c.replicas {
-		if r.life != nil {
+		if r.incarnation != nil {
 			list = append(list, r)
 		}
 	}
@@ -331,82 +331,82 @@ func (c *Cluster) end() {
 	}
 }
 
-// author is the author of acts in tests.
+// author is the author of commands in tests.
 const author = "schedtest"
 
 // Trigger requests a run of the job now, as `quorate trigger` does.
-func (c *Cluster) Trigger(job string) acts.Act {
+func (c *Cluster) Trigger(job string) commands.Command {
 	c.t.Helper()
-	return c.Do(acts.Act{Kind: acts.Trigger, Job: c.known(job)})
+	return c.Do(commands.Command{Kind: commands.Trigger, Job: c.known(job)})
 }
 
-// Pause makes the job skip its ticks until Resume. Replicas see it within Config.ActsEvery.
+// Pause makes the job skip its ticks until Resume. Replicas see it within Config.CommandsEvery.
 func (c *Cluster) Pause(job, reason string) {
 	c.t.Helper()
-	c.Do(acts.Act{Kind: acts.Pause, Job: c.known(job), Reason: reason})
+	c.Do(commands.Command{Kind: commands.Pause, Job: c.known(job), Reason: reason})
 }
 
 // Resume ends a Pause.
 func (c *Cluster) Resume(job string) {
 	c.t.Helper()
-	c.Do(acts.Act{Kind: acts.Resume, Job: c.known(job), Reason: "resumed"})
+	c.Do(commands.Command{Kind: commands.Resume, Job: c.known(job), Reason: "resumed"})
 }
 
-// Do stores any act, for example a backfill, a cancel, or a trigger with params, and
+// Do stores any command, for example a backfill, a cancel, or a trigger with params, and
 // returns it as stored. Its Job is a key. Nodes that do not answer end the test.
-func (c *Cluster) Do(act acts.Act) acts.Act {
+func (c *Cluster) Do(command commands.Command) commands.Command {
 	c.t.Helper()
-	if act.By == "" {
-		act.By = author
+	if command.By == "" {
+		command.By = author
 	}
 	ctx := context.WithoutCancel(c.t.Context())
 	if err := c.world.ask(ctx); err != nil {
 		c.t.Fatal(err)
 	}
-	act, err := c.world.stores.Acts.Do(ctx, act)
+	command, err := c.world.stores.Commands.Do(ctx, command)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return act
+	return command
 }
 
-// Audit returns every act of the test with its result, newest first.
-func (c *Cluster) Audit() []acts.Act {
+// Audit returns every command of the test with its result, newest first.
+func (c *Cluster) Audit() []commands.Command {
 	c.t.Helper()
-	acts, err := c.world.stores.Acts.Audit(context.WithoutCancel(c.t.Context()), remembered)
+	commands, err := c.world.stores.Commands.Audit(context.WithoutCancel(c.t.Context()), remembered)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return acts
+	return commands
 }
 
-// gatedActs are the acts behind a gate.
-type gatedActs struct{ *gate }
+// gatedCommands are the commands behind a gate.
+type gatedCommands struct{ *gate }
 
-func (g gatedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
+func (g gatedCommands) Do(ctx context.Context, command commands.Command) (commands.Command, error) {
 	if err := g.through(ctx); err != nil {
-		return acts.Act{}, err
+		return commands.Command{}, err
 	}
-	return g.stores.Acts.Do(ctx, act)
+	return g.stores.Commands.Do(ctx, command)
 }
 
-func (g gatedActs) Open(ctx context.Context) (acts.Open, error) {
+func (g gatedCommands) Open(ctx context.Context) (commands.Open, error) {
 	if err := g.through(ctx); err != nil {
-		return acts.Open{}, err
+		return commands.Open{}, err
 	}
-	return g.stores.Acts.Open(ctx)
+	return g.stores.Commands.Open(ctx)
 }
 
-func (g gatedActs) Close(ctx context.Context, id, result string) error {
+func (g gatedCommands) Close(ctx context.Context, id, result string) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
-	return g.stores.Acts.Close(ctx, id, result)
+	return g.stores.Commands.Close(ctx, id, result)
 }
 
-func (g gatedActs) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
+func (g gatedCommands) Audit(ctx context.Context, limit int) ([]commands.Command, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.stores.Acts.Audit(ctx, limit)
+	return g.stores.Commands.Audit(ctx, limit)
 }

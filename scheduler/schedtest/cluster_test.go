@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -190,7 +190,7 @@ func TestAsked(t *testing.T) {
 				t.Errorf("the tick of the pause is %s", line(e))
 			}
 		}
-		if audit := c.Audit(); len(audit) != 3 || audit[1].Kind != acts.Trigger || audit[1].Result == "" {
+		if audit := c.Audit(); len(audit) != 3 || audit[1].Kind != commands.Trigger || audit[1].Result == "" {
 			t.Errorf("the audit log is %+v", audit)
 		}
 	})

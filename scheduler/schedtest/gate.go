@@ -16,7 +16,7 @@ import (
 // process ends its functions; here they must return, and do nothing more.
 var ErrKilled = errors.New("schedtest: the replica was killed")
 
-// A gate is between one life of a replica and the world. It is open, closed while the
+// A gate is between one incarnation of a replica and the world. It is open, closed while the
 // process is frozen, and leads nowhere once the process is dead.
 type gate struct {
 	*world

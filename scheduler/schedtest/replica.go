@@ -18,24 +18,24 @@ import (
 // A Replica is one process of a Cluster. It may be stopped or killed, and started again.
 // Use its methods in the test's goroutine.
 type Replica struct {
-	c      *Cluster
-	name   string
-	jobs   []scheduler.Job
-	labels map[string]string
-	life   *life // nil while it does not run
+	c           *Cluster
+	name        string
+	jobs        []scheduler.Job
+	labels      map[string]string
+	incarnation *incarnation // nil while it does not run
 }
 
-// A life is a replica from its start to its end.
-type life struct {
+// An incarnation is a replica from its start to its end.
+type incarnation struct {
 	gate   *gate
 	engine *scheduler.Scheduler
-	alive  context.Context // ends with the life
+	alive  context.Context // ends with the incarnation
 	drain  context.CancelFunc
 	killed context.CancelCauseFunc
 	ended  chan error
 }
 
-// seldom is the default of ActsEvery and BeatEvery: tests simulate days.
+// seldom is the default of CommandsEvery and BeatEvery: tests simulate days.
 const seldom = 10 * time.Second
 
 // Name is the replica's id in the ledger: replica-1, replica-2 and so on.
@@ -44,21 +44,21 @@ func (r *Replica) Name() string { return r.name }
 // Start starts the replica again after it was stopped or killed.
 func (r *Replica) Start() {
 	r.c.t.Helper()
-	if r.life != nil {
+	if r.incarnation != nil {
 		r.c.t.Fatalf("%s runs already", r.name)
 	}
 	ctx := context.WithoutCancel(r.c.t.Context())
 	alive, kill := context.WithCancelCause(ctx)
 	running, drain := context.WithCancel(ctx)
-	l := &life{gate: newGate(r.c.world), alive: alive, drain: drain, killed: kill, ended: make(chan error, 1)}
+	l := &incarnation{gate: newGate(r.c.world), alive: alive, drain: drain, killed: kill, ended: make(chan error, 1)}
 	cfg := r.c.setup.Config
 	cfg.Replica, cfg.Clock = r.name, l.gate.clock
 	roster := gatedRoster{l.gate}
 	cfg.Stores = scheduler.Stores{
 		Locker: l.gate, Ledger: gatedLedger{l.gate}, Roster: roster, JobSets: roster,
-		Acts: gatedActs{l.gate}, Archive: gatedLogs{l.gate}, Forget: cfg.Forget,
+		Commands: gatedCommands{l.gate}, Archive: gatedLogs{l.gate}, Forget: cfg.Forget,
 	}
-	cfg.ActsEvery, cfg.BeatEvery = cmp.Or(cfg.ActsEvery, seldom), cmp.Or(cfg.BeatEvery, seldom)
+	cfg.CommandsEvery, cfg.BeatEvery = cmp.Or(cfg.CommandsEvery, seldom), cmp.Or(cfg.BeatEvery, seldom)
 	if r.labels != nil {
 		cfg.Labels = r.labels
 	}
@@ -68,7 +68,7 @@ func (r *Replica) Start() {
 		kill(nil)
 		r.c.t.Fatal(err)
 	}
-	r.life = l
+	r.incarnation = l
 	go func() { l.ended <- l.engine.Run(running) }()
 }
 
@@ -105,13 +105,13 @@ func (r *Replica) Update(list []scheduler.Job) {
 	r.c.t.Helper()
 	r.jobs = list
 	r.c.meet(list)
-	if r.life == nil {
+	if r.incarnation == nil {
 		return
 	}
-	if r.life.gate.frozen() {
+	if r.incarnation.gate.frozen() {
 		r.c.t.Fatalf("cannot update %s: it is frozen", r.name)
 	}
-	if _, err := r.life.engine.Update(r.c.served(r.life.alive, r.life.gate, list)); err != nil {
+	if _, err := r.incarnation.engine.Update(r.c.served(r.incarnation.alive, r.incarnation.gate, list)); err != nil {
 		r.c.t.Fatal(err)
 	}
 	synctest.Wait()
@@ -132,20 +132,20 @@ func (r *Replica) Thaw() {
 	synctest.Wait()
 }
 
-// alive returns the current life.
-func (r *Replica) alive(what string) *life {
+// alive returns the current incarnation.
+func (r *Replica) alive(what string) *incarnation {
 	r.c.t.Helper()
-	if r.life == nil {
+	if r.incarnation == nil {
 		r.c.t.Fatalf("cannot %s %s: it does not run", what, r.name)
 	}
-	return r.life
+	return r.incarnation
 }
 
-// take ends the current life for the cluster.
-func (r *Replica) take(what string) *life {
+// take ends the current incarnation for the cluster.
+func (r *Replica) take(what string) *incarnation {
 	r.c.t.Helper()
 	l := r.alive(what)
-	r.life = nil
+	r.incarnation = nil
 	return l
 }
 
@@ -214,7 +214,7 @@ type world struct {
 
 func newWorld(stores scheduler.Stores) (*world, error) {
 	locks, ok := stores.Locker.(locking.Watcher)
-	if !ok || stores.Ledger == nil || stores.Roster == nil || stores.JobSets == nil || stores.Acts == nil || stores.Archive == nil {
+	if !ok || stores.Ledger == nil || stores.Roster == nil || stores.JobSets == nil || stores.Commands == nil || stores.Archive == nil {
 		return nil, errors.New("Setup.Stores must return all stores, and its Locker must be a locking.Watcher")
 	}
 	w := &world{stores: stores, locks: locks, leases: map[*lease]bool{}, up: make(chan struct{})}
@@ -228,7 +228,7 @@ func memory() scheduler.Stores {
 	entries := NewLedger(locks)
 	entries.Keep = remembered
 	return scheduler.Stores{
-		Locker: locks, Ledger: entries, Roster: roster, JobSets: roster, Acts: new(Acts), Archive: &logs{list: map[string]ledger.Log{}},
+		Locker: locks, Ledger: entries, Roster: roster, JobSets: roster, Commands: new(Commands), Archive: &logs{list: map[string]ledger.Log{}},
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *server) point(kind kv.Kind, p kv.Point) string {
 	return s.prefix + string(kind) + "\x00" + p.Name + "\x00" + p.Sub
 }
 
-func (s *server) lifeKey() string { return s.prefix + "life" }
+func (s *server) incarnationKey() string { return s.prefix + "life" }
 
 // parseKey is the inverse of key.
 func (s *server) parseKey(text []byte) kv.Key {
@@ -62,7 +62,7 @@ func (s *server) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, k
 	return s.read(ctx, gets)
 }
 
-// read makes the gets, all of one revision, and finds the life.
+// read makes the gets, all of one revision, and finds the incarnation.
 func (s *server) read(ctx context.Context, gets []clientv3.Op) (lists [][]kv.Record, stamp kv.Stamp, err error) {
 	err = s.do(ctx, true, func(ctx context.Context, c *clientv3.Client) (err error) {
 		lists, stamp, err = s.readFrom(ctx, c, gets)
@@ -71,12 +71,12 @@ func (s *server) read(ctx context.Context, gets []clientv3.Op) (lists [][]kv.Rec
 	return lists, stamp, err
 }
 
-// readFrom begins another life if the answer shows one, and then reads again.
+// readFrom begins another incarnation if the answer shows one, and then reads again.
 func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []clientv3.Op) (lists [][]kv.Record, stamp kv.Stamp, err error) {
 	known, seen := s.before()
 	for revision := int64(0); revision == 0 || len(gets) > 0; {
 		n := min(len(gets), limits.Keys)
-		ops := append(gets[:n:n], clientv3.OpGet(s.lifeKey()))
+		ops := append(gets[:n:n], clientv3.OpGet(s.incarnationKey()))
 		for i := range ops {
 			clientv3.WithRev(revision)(&ops[i]) // 0: the last one
 		}
@@ -86,15 +86,15 @@ func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []client
 		}
 		if revision == 0 {
 			stored := append(s.records(r.Responses[n]), kv.Record{})[0]
-			now := parseLife(string(stored.Value))
+			now := parseIncarnation(string(stored.Value))
 			if forgot(known, now, seen, r.Header) {
-				if err := s.begin(ctx, c, life{r.Header.ClusterId, max(known.number, now.number) + 1}, stored.Version); err != nil {
+				if err := s.begin(ctx, c, incarnation{r.Header.ClusterId, max(known.number, now.number) + 1}, stored.Version); err != nil {
 					return nil, stamp, err
 				}
 				continue
 			}
 			s.saw(now, r.Header.Revision)
-			revision, stamp.Life = r.Header.Revision, now.String()
+			revision, stamp.Incarnation = r.Header.Revision, now.String()
 		}
 		for _, part := range r.Responses[:n] {
 			lists = append(lists, s.records(part))
@@ -105,8 +105,8 @@ func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []client
 }
 
 func (s *server) records(part *etcdserverpb.ResponseOp) (list []kv.Record) {
-	for _, kv := range part.GetResponseRange().Kvs {
-		list = append(list, kv.Record{Key: s.parseKey(kv.Key), Version: uint64(kv.ModRevision), Value: kv.Value})
+	for _, found := range part.GetResponseRange().Kvs {
+		list = append(list, kv.Record{Key: s.parseKey(found.Key), Version: uint64(found.ModRevision), Value: found.Value})
 	}
 	return list
 }
@@ -116,7 +116,7 @@ func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 	if err := t.Check(limits); err != nil {
 		return o, err
 	}
-	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.Value(s.lifeKey()), "=", t.Life)}
+	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.Value(s.incarnationKey()), "=", t.Incarnation)}
 	for _, c := range t.If {
 		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(s.key(c.Key)), "=", int64(c.Version)))
 	}
@@ -128,22 +128,22 @@ func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 		changes = append(changes, clientv3.OpDelete(s.key(k)))
 	}
 	_, seen := s.before()
-	own := parseLife(t.Life)
+	own := parseIncarnation(t.Incarnation)
 	err = s.do(ctx, false, func(ctx context.Context, c *clientv3.Client) error {
-		r, err := c.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(s.lifeKey())).Commit()
+		r, err := c.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(s.incarnationKey())).Commit()
 		switch {
 		case err != nil:
 			return err
 		case !r.Succeeded:
 			for _, kv := range r.Responses[0].GetResponseRange().Kvs {
-				o.Stamp.Life = string(kv.Value)
+				o.Stamp.Incarnation = string(kv.Value)
 			}
 			return nil
 		case r.Header.ClusterId != own.cluster, r.Header.Revision < seen:
 			return errors.New("a backup was restored meanwhile") // and nobody has noted it yet
 		}
 		s.saw(own, r.Header.Revision)
-		o = kv.Outcome{Won: true, Stamp: kv.Stamp{Life: t.Life}}
+		o = kv.Outcome{Won: true, Stamp: kv.Stamp{Incarnation: t.Incarnation}}
 		if len(t.Put) > 0 {
 			o.Version = uint64(r.Header.Revision)
 		}
@@ -155,34 +155,34 @@ func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 	return o, err
 }
 
-// A life is what the life key holds: the identity of the etcd cluster, and a number that
+// An incarnation is what the incarnation key holds: the identity of the etcd cluster, and a number that
 // grows when the cluster was seen to have forgotten something. Every transaction compares
 // it. Two things show that a backup was restored: the cluster has another identity, or its
 // revision is below one that this process has seen.
-type life struct {
+type incarnation struct {
 	cluster uint64
 	number  int
 }
 
-func (l life) String() string { return fmt.Sprintf("%016x.%d", l.cluster, l.number) }
+func (l incarnation) String() string { return fmt.Sprintf("%016x.%d", l.cluster, l.number) }
 
-// parseLife is the inverse of String; the zero life for anything else.
-func parseLife(text string) (l life) {
+// parseIncarnation is the inverse of String; the zero incarnation for anything else.
+func parseIncarnation(text string) (l incarnation) {
 	if _, err := fmt.Sscanf(text, "%x.%d", &l.cluster, &l.number); err != nil {
-		return life{}
+		return incarnation{}
 	}
 	return l
 }
 
 // before returns what was known before a call.
-func (s *server) before() (life, int64) {
+func (s *server) before() (incarnation, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known, s.revision
 }
 
-// saw notes an answer in a life.
-func (s *server) saw(now life, revision int64) {
+// saw notes an answer in an incarnation.
+func (s *server) saw(now incarnation, revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now != s.known {
@@ -193,14 +193,14 @@ func (s *server) saw(now life, revision int64) {
 
 // forgot reports whether an answer shows that the cluster has forgotten something, and that
 // nobody has noted it. Known and revision are from before the call.
-func forgot(known, stored life, revision int64, h *etcdserverpb.ResponseHeader) bool {
+func forgot(known, stored incarnation, revision int64, h *etcdserverpb.ResponseHeader) bool {
 	return stored.cluster != h.ClusterId ||
 		stored.cluster == known.cluster && stored.number <= known.number && h.Revision < revision
 }
 
-// begin notes a new life in place of the stored version, if no other process was first.
-func (s *server) begin(ctx context.Context, c *clientv3.Client, next life, stored uint64) error {
-	_, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(s.lifeKey()), "=", int64(stored))).
-		Then(clientv3.OpPut(s.lifeKey(), next.String())).Commit()
+// begin notes a new incarnation in place of the stored version, if no other process was first.
+func (s *server) begin(ctx context.Context, c *clientv3.Client, next incarnation, stored uint64) error {
+	_, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(s.incarnationKey()), "=", int64(stored))).
+		Then(clientv3.OpPut(s.incarnationKey(), next.String())).Commit()
 	return err
 }

@@ -29,7 +29,7 @@ func (s *server) Check(ctx context.Context) (found kv.Checkup, err error) {
 		}
 		found = kv.Checkup{Version: "etcd " + status.Version, Findings: s.judgeMembers(list.Members)}
 		if old := status.Header.Revision - manyRevisions; old > 0 {
-			if _, err := c.Get(ctx, s.lifeKey(), clientv3.WithRev(old)); err == nil {
+			if _, err := c.Get(ctx, s.incarnationKey(), clientv3.WithRev(old)); err == nil {
 				found.Findings = append(found.Findings, kv.Finding{
 					Topic: "compaction", Mend: true,
 					Text: "etcd keeps each old value and will be full one day: start it with --auto-compaction-retention=1h",

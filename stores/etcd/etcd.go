@@ -17,9 +17,9 @@
 // Leases of etcd are not used: a new leader renews all of them. Leases expire by
 // observation, see package claims.
 //
-// Each key begins with quorate/NAMESPACE/. The key quorate/NAMESPACE/life has the store's life.
+// Each key begins with quorate/NAMESPACE/. The key quorate/NAMESPACE/life has the store's incarnation.
 // A process that finds another cluster behind it, or a revision below one that it has seen,
-// writes the next life. If no process was running when a backup was restored, and the
+// writes the next incarnation. If no process was running when a backup was restored, and the
 // cluster has the same identity, nothing shows it: then `quorate-etcd store init --restored` is
 // needed. The identity is computed from the members' names and addresses and from the cluster's
 // token, so a restored cluster often has the same.
@@ -97,8 +97,8 @@ type server struct {
 	mu       sync.Mutex
 	clients  []*clientv3.Client // by member; nil: not yet used
 	at       int                // the member in use
-	known    life
-	revision int64 // the largest that was seen in that life
+	known    incarnation
+	revision int64 // the largest that was seen in that incarnation
 }
 
 // open returns the store of a configuration that was checked.

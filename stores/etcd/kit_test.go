@@ -23,20 +23,20 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *etcdtest.Cluster) 
 			tb.Cleanup(s.Close)
 			return s
 		},
-		NextLife: func(tb testing.TB, s kv.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
+		NextIncarnation: func(tb testing.TB, s kv.Store) { tb.Helper(); nextIncarnation(tb, s.(*server)) },
 	}, c
 }
 
-// nextLife does what a process does that has noticed a restore.
-func nextLife(tb testing.TB, s *server) {
+// nextIncarnation does what a process does that has noticed a restore.
+func nextIncarnation(tb testing.TB, s *server) {
 	tb.Helper()
 	err := s.do(tb.Context(), true, func(ctx context.Context, c *clientv3.Client) error {
-		r, err := c.Get(ctx, s.lifeKey())
+		r, err := c.Get(ctx, s.incarnationKey())
 		if err != nil {
 			return err
 		}
-		known := parseLife(string(r.Kvs[0].Value))
-		return s.begin(ctx, c, life{known.cluster, known.number + 1}, uint64(r.Kvs[0].ModRevision))
+		known := parseIncarnation(string(r.Kvs[0].Value))
+		return s.begin(ctx, c, incarnation{known.cluster, known.number + 1}, uint64(r.Kvs[0].ModRevision))
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -49,14 +49,14 @@ func TestRotation(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		err := put(ctx, s, stamp.Life, "x")
+		err := put(ctx, s, stamp.Incarnation, "x")
 		if !errors.Is(err, kv.ErrNotSent) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Geheim") {
 			t.Errorf("Commit = %v, want %v and %q", err, kv.ErrNotSent, want)
 		}
 	}
 	refused("the store refuses the login")
 	rewrite("Geheim2", before)
-	if err := put(t.Context(), s, stamp.Life, "password"); err != nil {
+	if err := put(t.Context(), s, stamp.Incarnation, "password"); err != nil {
 		t.Errorf("with the new password: %v", err)
 	}
 	g.Renew(t, after)
@@ -83,7 +83,7 @@ func TestRotation(t *testing.T) {
 			t.Fatalf("with the new certificate: %v", err)
 		}
 	}
-	if err := put(t.Context(), s, stamp.Life, "certificate"); err != nil {
+	if err := put(t.Context(), s, stamp.Incarnation, "certificate"); err != nil {
 		t.Errorf("with the new certificate: %v", err)
 	}
 }

@@ -96,9 +96,9 @@ func (g guarded) outlive(t *testing.T) {
 }
 
 // put commits a record that does not exist. It wins only if no other try of it was made.
-func put(ctx context.Context, s *server, life, name string) error {
+func put(ctx context.Context, s *server, incarnation, name string) error {
 	k := kv.Key{Kind: kv.Claims, Name: name}
-	o, err := s.Commit(ctx, kv.Txn{Life: life, If: []kv.Compare{{Key: k}}, Put: []kv.Write{{Key: k, Value: []byte(`1`)}}})
+	o, err := s.Commit(ctx, kv.Txn{Incarnation: incarnation, If: []kv.Compare{{Key: k}}, Put: []kv.Write{{Key: k, Value: []byte(`1`)}}})
 	if err == nil && !o.Won {
 		err = errors.New("it has lost")
 	}
@@ -164,35 +164,35 @@ func TestTokenEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := guard(t, etcdtest.Start(t, 1, append(c.flags, "--bcrypt-cost", "4")...), !c.before)
-			calls := map[string]func(s *server, life string) error{
+			calls := map[string]func(s *server, incarnation string) error{
 				"Read": func(s *server, _ string) error {
 					_, _, err := s.Read(t.Context(), kv.Key{Kind: kv.Claims, Name: "x"})
 					return err
 				},
-				"Commit": func(s *server, life string) error { return put(t.Context(), s, life, "x") },
+				"Commit": func(s *server, incarnation string) error { return put(t.Context(), s, incarnation, "x") },
 				"Check":  func(s *server, _ string) error { _, err := s.Check(t.Context()); return err },
-				"many": func(s *server, life string) error {
+				"many": func(s *server, incarnation string) error {
 					var all sync.WaitGroup
 					errs := make([]error, 20)
 					for i := range errs {
-						all.Go(func() { errs[i] = put(t.Context(), s, life, fmt.Sprint("many ", i)) })
+						all.Go(func() { errs[i] = put(t.Context(), s, incarnation, fmt.Sprint("many ", i)) })
 					}
 					all.Wait()
 					return errors.Join(errs...)
 				},
 			}
-			stores, lives := map[string]*server{}, map[string]string{}
+			stores, incarnations := map[string]*server{}, map[string]string{}
 			for what := range calls {
 				s := g.as(t, "billing", "quorate", passwords)
 				_, stamp, err := s.Read(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				stores[what], lives[what] = s, stamp.Life
+				stores[what], incarnations[what] = s, stamp.Incarnation
 			}
 			c.end(t, g)
 			for what, call := range calls {
-				if err := call(stores[what], lives[what]); err != nil {
+				if err := call(stores[what], incarnations[what]); err != nil {
 					t.Errorf("%s = %v", what, err)
 				}
 			}
@@ -218,12 +218,12 @@ func TestTokenCannotBeRenewed(t *testing.T) {
 		})
 	}
 	password("Geheim2")
-	err = put(t.Context(), s, stamp.Life, "x")
+	err = put(t.Context(), s, stamp.Incarnation, "x")
 	if err == nil || kv.Unknown(err) || !strings.Contains(err.Error(), "token") || !strings.Contains(err.Error(), "authentication failed") || strings.Contains(err.Error(), "Geheim") {
 		t.Errorf("Commit = %v, want that logging in for a token has failed", err)
 	}
 	password(passwords)
-	if err := put(t.Context(), s, stamp.Life, "x"); err != nil {
+	if err := put(t.Context(), s, stamp.Incarnation, "x"); err != nil {
 		t.Errorf("Commit = %v after the password is right again", err)
 	}
 }

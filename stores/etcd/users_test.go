@@ -23,7 +23,7 @@ func TestUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := s.Commit(ctx, kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
+	if o, err := s.Commit(ctx, kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
 		t.Errorf("Commit = %+v, %v", o, err)
 	}
 	if _, err := s.Check(ctx); err != nil {
@@ -74,10 +74,10 @@ func TestDeadlineIsToldOnce(t *testing.T) {
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		_, _, e1 := s.Read(ctx)
-		e2 := put(ctx, s, stamp.Life, "x")
+		e2 := put(ctx, s, stamp.Incarnation, "x")
 		cancel()
 		ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
-		e3 := put(ctx, s, stamp.Life, "x")
+		e3 := put(ctx, s, stamp.Incarnation, "x")
 		cancel()
 		for _, err := range []error{e1, e2, e3} {
 			if text := err.Error(); !errors.Is(err, context.DeadlineExceeded) || strings.Count(text, "context deadline exceeded") != 1 || strings.Count(text, "the store does not answer") != 1 || strings.Contains(text, "\n") {

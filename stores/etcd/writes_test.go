@@ -131,7 +131,7 @@ func TestOnlyReads(t *testing.T) {
 	} {
 		g.asRoot(t, change)
 	}
-	if _, _, err := g.as(t, "billing", "quorate", passwords).Read(t.Context()); err != nil { // it begins the life
+	if _, _, err := g.as(t, "billing", "quorate", passwords).Read(t.Context()); err != nil { // it begins the incarnation
 		t.Fatal(err)
 	}
 	check := clusterOf(t, g.as(t, "billing", "reader", passwords)).Checks(t.Context())[0]

@@ -33,7 +33,7 @@ func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 		if err != nil {
 			return o, unsent(err)
 		}
-		_, seen := s.lives.before()
+		_, seen := s.incarnations.before()
 		r, err := do(ctx, s, false, func(_ context.Context, c *zk.Conn) ([]zk.MultiResponse, error) {
 			r, err := c.Multi(b.ops...)
 			refused := slices.IndexFunc(r, func(one zk.MultiResponse) bool { return session.IsRefusal(one.Error) })
@@ -62,18 +62,18 @@ func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 				return o, unsent(err)
 			}
 		case failed < b.conditions:
-			return kv.Outcome{Stamp: kv.Stamp{Life: t.Life}}, nil
+			return kv.Outcome{Stamp: kv.Stamp{Incarnation: t.Incarnation}}, nil
 		}
 	}
 }
 
 func (s *server) won(t kv.Txn, b *batch, now, seen count) (o kv.Outcome, err error) {
 	if now.below(seen) {
-		s.lives.lost(parseLife(t.Life))
+		s.incarnations.lost(parseIncarnation(t.Incarnation))
 		return o, fmt.Errorf("committing: %w", errForgotten) // and nobody has noted it yet
 	}
-	s.lives.saw(parseLife(t.Life), now)
-	o = kv.Outcome{Won: true, Stamp: kv.Stamp{Life: t.Life}}
+	s.incarnations.saw(parseIncarnation(t.Incarnation), now)
+	o = kv.Outcome{Won: true, Stamp: kv.Stamp{Incarnation: t.Incarnation}}
 	if len(t.Put) > 0 {
 		o.Version = b.version
 	}
@@ -99,16 +99,16 @@ func (e notSent) Unwrap() error { return e.error }
 type batch struct {
 	s          *server
 	version    uint64 // of the records that it puts
-	ops        []any  // the first checks the life, the second counts
-	conditions int    // so many stand for the life and the conditions
+	ops        []any  // the first checks the incarnation, the second counts
+	conditions int    // so many stand for the incarnation and the conditions
 }
 
 // batch returns that of a transaction. The operations name what is stored of each record. For one
 // without a condition that is guessed, or read.
 func (s *server) batch(ctx context.Context, t kv.Txn, guess bool) (*batch, error) {
 	b := &batch{s: s, version: 1 + rand.Uint64N(math.MaxUint64)}
-	life := s.lifePath()
-	b.add(&zk.CheckVersionRequest{Path: life + "/" + escape(t.Life), Version: -1}, &zk.SetDataRequest{Path: life, Data: []byte(t.Life), Version: -1})
+	incarnation := s.incarnationPath()
+	b.add(&zk.CheckVersionRequest{Path: incarnation + "/" + escape(t.Incarnation), Version: -1}, &zk.SetDataRequest{Path: incarnation, Data: []byte(t.Incarnation), Version: -1})
 	changes := map[kv.Key]func(stored uint64){}
 	for _, w := range t.Put {
 		changes[w.Key] = func(stored uint64) { b.put(w, stored) }

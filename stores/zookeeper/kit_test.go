@@ -21,8 +21,8 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *zookeepertest.Ense
 			tb.Helper()
 			return opened(tb, in(e, namespace))
 		},
-		NextLife: func(tb testing.TB, s kv.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
-		OneByOne: true,
+		NextIncarnation: func(tb testing.TB, s kv.Store) { tb.Helper(); nextIncarnation(tb, s.(*server)) },
+		OneByOne:        true,
 	}, e
 }
 
@@ -39,10 +39,10 @@ func opened(tb testing.TB, c config.Cluster) *server {
 	return s
 }
 
-// nextLife does what a process does that has noticed a restore.
-func nextLife(tb testing.TB, s *server) {
+// nextIncarnation does what a process does that has noticed a restore.
+func nextIncarnation(tb testing.TB, s *server) {
 	tb.Helper()
-	known, _ := s.lives.before()
+	known, _ := s.incarnations.before()
 	_, err := do(tb.Context(), s, true, func(_ context.Context, c *zk.Conn) (any, error) {
 		now, err := s.look(c)
 		if err == nil {

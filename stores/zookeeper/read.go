@@ -41,7 +41,7 @@ func (s *server) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, k
 	return view(ctx, s, func(c *cut) ([][]kv.Record, error) { return each(c.ctx, ranges, c.list) })
 }
 
-// view reads from one moment, and finds the life. It begins another life if the answer shows one.
+// view reads from one moment, and finds the incarnation. It begins another incarnation if the answer shows one.
 func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (found T, stamp kv.Stamp, err error) {
 	type answer struct {
 		state
@@ -51,7 +51,7 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 	}
 	var last answer
 	for {
-		known, seen := s.lives.before()
+		known, seen := s.incarnations.before()
 		before := last.nodes
 		last, err = do(ctx, s, true, func(ctx context.Context, conn *zk.Conn) (a answer, err error) {
 			if a.state, err = s.look(conn); err != nil {
@@ -65,7 +65,7 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 			if a.nodes = c.nodes; err != nil || !c.doubt {
 				return a, err
 			}
-			_, stat, err := conn.Exists(s.lifePath())
+			_, stat, err := conn.Exists(s.incarnationPath())
 			a.again = err == nil && stat.Mzxid != c.z
 			return a, err
 		})
@@ -73,8 +73,8 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 			return found, stamp, err
 		}
 		if !last.again {
-			s.lives.saw(last.life, last.count)
-			return last.found, kv.Stamp{Life: last.stored}, nil
+			s.incarnations.saw(last.incarnation, last.count)
+			return last.found, kv.Stamp{Incarnation: last.stored}, nil
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestRefusedEndOnZooKeeper(t *testing.T) {
 		give := func(user, password string) func(testing.TB) {
 			return func(tb testing.TB) {
 				tb.Helper()
-				if _, err := owner.SetACL(s.lifePath(), zk.DigestACL(zk.PermAll, user, password), -1); err != nil {
+				if _, err := owner.SetACL(s.incarnationPath(), zk.DigestACL(zk.PermAll, user, password), -1); err != nil {
 					tb.Error(err)
 				}
 			}

@@ -62,7 +62,7 @@ func TestPasswordRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	chown(t, owner, "/billing", zk.DigestACL(zk.PermAll, "quorate", "Geheim2"))
-	put := kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(`2`)}}}
+	put := kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: x, Value: []byte(`2`)}}}
 	_, _, err = s.Read(t.Context(), x)
 	_, err2 := s.Commit(t.Context(), put)
 	for _, err := range []error{err, err2} {

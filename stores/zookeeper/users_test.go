@@ -27,7 +27,7 @@ func write(t *testing.T, s *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := s.Commit(t.Context(), kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
+	if o, err := s.Commit(t.Context(), kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
 		t.Errorf("Commit = %+v, %v", o, err)
 	}
 }

@@ -12,7 +12,7 @@
 //
 // All nodes are below CHROOT/quorate/NAMESPACE:
 //
-//	/life            the store's life, set by each transaction; its only child has the same name
+//	/life            the store's incarnation, set by each transaction; its only child has the same name
 //	/KIND/NAME=      a record without a Sub
 //	/KIND/NAME/SUB   any other record
 //
@@ -32,7 +32,7 @@
 // ends. Leases expire by observation, see package claims.
 //
 // A process that finds fewer transactions counted than it has seen writes the next
-// life. If no process was running when a backup was restored, nothing shows it: then
+// incarnation. If no process was running when a backup was restored, nothing shows it: then
 // `quorate-zookeeper store init --restored` is needed.
 package zookeeper
 
@@ -79,14 +79,14 @@ var limits = kv.Limits{Keys: 120, Bytes: 768 << 10}
 
 // A server is a [kv.Store] on the servers of one ZooKeeper ensemble.
 type server struct {
-	client  *session.Client
-	servers []string                     // as the configuration has them
-	login   func() (config.Login, error) // as it is now
-	chroot  string
-	root    string   // of all nodes
-	acl     []zk.ACL // of all nodes
-	lives   lives
-	hints   hints
+	client       *session.Client
+	servers      []string                     // as the configuration has them
+	login        func() (config.Login, error) // as it is now
+	chroot       string
+	root         string   // of all nodes
+	acl          []zk.ACL // of all nodes
+	incarnations incarnations
+	hints        hints
 }
 
 var _ kv.Server = (*server)(nil)

@@ -2,8 +2,8 @@
 // [Store], or the API of a replica, see [NewServer]. The two differ:
 //
 //	               store                             server
-//	every act      by --as or user@host              by the user of the token
-//	pause, release need a reason                     every act needs a reason
+//	every command      by --as or user@host              by the user of the token
+//	pause, release need a reason                     every command needs a reason
 //	logs           the last run, or by id or tick    a run by its id
 //	trigger        checks params by this binary      checks params by that replica
 //	store check    looks from this machine           looks from where it runs
@@ -22,7 +22,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -30,7 +30,7 @@ import (
 type Cluster interface {
 	Listings
 	History
-	Acts
+	Commands
 	About() About
 }
 
@@ -40,7 +40,7 @@ type Listings interface {
 	Jobs(context.Context) (rows []view.Job, warning string, err error)
 	Replicas(context.Context) ([]view.Replica, error)
 	Locks(context.Context) ([]view.Lock, error)
-	Pauses(context.Context) ([]view.Act, error)
+	Pauses(context.Context) ([]view.Command, error)
 	Nodes(context.Context) ([]view.Node, error)
 	Check(context.Context) (Checkup, error)
 }
@@ -56,20 +56,20 @@ type History interface {
 	Latest(ctx context.Context, since time.Time, limit int) (rows []view.Tick, more bool, err error)
 	Next(ctx context.Context, limit int) ([]view.Next, error)
 	Log(ctx context.Context, job, run string, attempt int) (view.Log, error)
-	Audit(context.Context, view.AuditQuery) ([]view.Act, error)
+	Audit(context.Context, view.AuditQuery) ([]view.Command, error)
 }
 
-// Acts change the cluster. A warning says why an act may be a mistake, or what part of it
+// Commands change the cluster. A warning says why a command may be a mistake, or what part of it
 // failed.
-type Acts interface {
-	Trigger(context.Context, acts.Act) (Request, error)
+type Commands interface {
+	Trigger(context.Context, commands.Command) (Request, error)
 	// PauseOrResume pauses or resumes; an id selects the pause to end.
-	PauseOrResume(ctx context.Context, act acts.Act, id string) (done view.Act, warning string, err error)
-	Cancel(ctx context.Context, act acts.Act, waiting bool) (view.Cancelled, error)
+	PauseOrResume(ctx context.Context, command commands.Command, id string) (done view.Command, warning string, err error)
+	Cancel(ctx context.Context, command commands.Command, waiting bool) (view.Cancelled, error)
 	// Backfill requests a backfill and returns its ticks; dry only returns them.
-	Backfill(ctx context.Context, act acts.Act, dry bool) ([]time.Time, error)
+	Backfill(ctx context.Context, command commands.Command, dry bool) ([]time.Time, error)
 	// Release takes a lock from its holder. Token 0 stands for the only holder.
-	Release(ctx context.Context, act acts.Act, token uint64) (taken view.Lock, warning string, err error)
+	Release(ctx context.Context, command commands.Command, token uint64) (taken view.Lock, warning string, err error)
 }
 
 // About is the cluster's name, and what to do if the store does not answer.

@@ -19,7 +19,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -117,22 +117,22 @@ type serverError struct {
 func (e serverError) Error() string { return e.text }
 func (e serverError) Unwrap() error { return e.is }
 
-// act requests an act.
-func (s *server) act(ctx context.Context, path string, act acts.Act, body map[string]any, answer any) error {
-	if act.Reason == "" {
+// command requests a command.
+func (s *server) command(ctx context.Context, path string, command commands.Command, body map[string]any, answer any) error {
+	if command.Reason == "" {
 		return failure.Usagef(`give a reason with --reason "…": the API requires one`)
 	}
-	body["reason"] = act.Reason
+	body["reason"] = command.Reason
 	return s.call(ctx, http.MethodPost, path, body, answer)
 }
 
-func (s *server) Trigger(ctx context.Context, act acts.Act) (Request, error) {
-	body := map[string]any{"within": act.Within.String()}
-	if len(act.Params) > 0 {
-		body["params"] = act.Params
+func (s *server) Trigger(ctx context.Context, command commands.Command) (Request, error) {
+	body := map[string]any{"within": command.Within.String()}
+	if len(command.Params) > 0 {
+		body["params"] = command.Params
 	}
-	var done view.Act
-	err := s.act(ctx, jobPath(act.Job)+"/trigger", act, body, &done)
+	var done view.Command
+	err := s.command(ctx, jobPath(command.Job)+"/trigger", command, body, &done)
 	run := view.Text(done.Run)
 	return Request{Run: run, ended: func(ctx context.Context) (*view.Run, error) { return s.ended(ctx, run) }}, err
 }
@@ -153,54 +153,54 @@ func (s *server) ended(ctx context.Context, run string) (*view.Run, error) {
 	return asEnded(list[0].Run, "of "+list[0].Job)
 }
 
-func (s *server) PauseOrResume(ctx context.Context, act acts.Act, id string) (view.Act, string, error) {
-	path, body := "/"+string(act.Kind), map[string]any{}
+func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id string) (view.Command, string, error) {
+	path, body := "/"+string(command.Kind), map[string]any{}
 	switch {
 	case id != "":
 		body["id"] = id
-	case act.Job != "":
-		path = jobPath(act.Job) + path
-	case act.Tag != "":
-		body["tag"] = act.Tag
+	case command.Job != "":
+		path = jobPath(command.Job) + path
+	case command.Tag != "":
+		body["tag"] = command.Tag
 	default:
 		body["all"] = true
 	}
 	var done struct {
-		Act   view.Act
-		Doubt *string
+		Command view.Command `json:"act"`
+		Doubt   *string
 	}
-	err := s.act(ctx, path, act, body, &done)
-	return done.Act, view.Text(done.Doubt), err
+	err := s.command(ctx, path, command, body, &done)
+	return done.Command, view.Text(done.Doubt), err
 }
 
-func (s *server) Cancel(ctx context.Context, act acts.Act, waiting bool) (done view.Cancelled, err error) {
+func (s *server) Cancel(ctx context.Context, command commands.Command, waiting bool) (done view.Cancelled, err error) {
 	body := map[string]any{"waiting": waiting}
-	if act.Run != "" {
-		body["run"] = act.Run
+	if command.Run != "" {
+		body["run"] = command.Run
 	}
-	err = s.act(ctx, jobPath(act.Job)+"/cancel", act, body, &done)
+	err = s.command(ctx, jobPath(command.Job)+"/cancel", command, body, &done)
 	return done, err
 }
 
-func (s *server) Backfill(ctx context.Context, act acts.Act, dry bool) ([]time.Time, error) {
+func (s *server) Backfill(ctx context.Context, command commands.Command, dry bool) ([]time.Time, error) {
 	body := map[string]any{
-		"from": act.From.Format(time.RFC3339), "to": act.To.Format(time.RFC3339), "within": act.Within.String(),
-		"concurrency": act.Concurrency, "dry_run": dry,
+		"from": command.From.Format(time.RFC3339), "to": command.To.Format(time.RFC3339), "within": command.Within.String(),
+		"concurrency": command.Concurrency, "dry_run": dry,
 	}
-	if dry && act.Reason == "" {
-		act.Reason = "dry run"
+	if dry && command.Reason == "" {
+		command.Reason = "dry run"
 	}
 	var done struct{ Ticks []string }
-	err := s.act(ctx, jobPath(act.Job)+"/backfill", act, body, &done)
+	err := s.command(ctx, jobPath(command.Job)+"/backfill", command, body, &done)
 	return asRows(done.Ticks, func(at string) time.Time { return view.Time(&at) }), err
 }
 
-func (s *server) Release(ctx context.Context, act acts.Act, token uint64) (taken view.Lock, warning string, err error) {
-	body := map[string]any{"confirm": act.Job}
+func (s *server) Release(ctx context.Context, command commands.Command, token uint64) (taken view.Lock, warning string, err error) {
+	body := map[string]any{"confirm": command.Job}
 	if token != 0 {
 		body["token"] = token
 	}
-	err = s.act(ctx, "/locks/"+url.PathEscape(act.Job)+"/release", act, body, &taken)
+	err = s.command(ctx, "/locks/"+url.PathEscape(command.Job)+"/release", command, body, &taken)
 	return taken, "", err
 }
 
@@ -221,8 +221,8 @@ func (s *server) Locks(ctx context.Context) ([]view.Lock, error) {
 	return rows[view.Lock](ctx, s, "/locks", nil, 0)
 }
 
-func (s *server) Pauses(ctx context.Context) ([]view.Act, error) {
-	return rows[view.Act](ctx, s, "/pauses", nil, 0)
+func (s *server) Pauses(ctx context.Context) ([]view.Command, error) {
+	return rows[view.Command](ctx, s, "/pauses", nil, 0)
 }
 
 func (s *server) Nodes(ctx context.Context) ([]view.Node, error) {
@@ -271,8 +271,8 @@ func (s *server) Log(ctx context.Context, _, run string, attempt int) (row view.
 	return row, err
 }
 
-func (s *server) Audit(ctx context.Context, q view.AuditQuery) ([]view.Act, error) {
-	list, err := rows[view.Act](ctx, s, "/audit", auditing(q), q.Limit)
+func (s *server) Audit(ctx context.Context, q view.AuditQuery) ([]view.Command, error) {
+	list, err := rows[view.Command](ctx, s, "/audit", auditing(q), q.Limit)
 	return list[:min(len(list), q.Limit)], err
 }
 

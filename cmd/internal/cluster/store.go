@@ -19,7 +19,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 	"github.com/quorate/quorate/stores/postgres"
@@ -175,7 +175,7 @@ func (s *Store) Replicas(ctx context.Context) ([]view.Replica, error) {
 }
 
 // Pauses implements Listings.
-func (s *Store) Pauses(ctx context.Context) ([]view.Act, error) { return s.Control.Pauses(ctx) }
+func (s *Store) Pauses(ctx context.Context) ([]view.Command, error) { return s.Control.Pauses(ctx) }
 
 // Locks implements Listings.
 func (s *Store) Locks(ctx context.Context) ([]view.Lock, error) {
@@ -260,7 +260,7 @@ func (s *Store) Log(ctx context.Context, job, run string, attempt int) (view.Log
 }
 
 // Audit implements History.
-func (s *Store) Audit(ctx context.Context, q view.AuditQuery) ([]view.Act, error) {
+func (s *Store) Audit(ctx context.Context, q view.AuditQuery) ([]view.Command, error) {
 	rows, _, err := s.Control.AuditPage(ctx, q)
 	return rows, err
 }
@@ -273,9 +273,9 @@ func asRows[E, R any](entries []E, row func(E) R) []R {
 	return rows
 }
 
-// asked marks an invalid act as bad usage.
+// asked marks an invalid command as bad usage.
 func asked(err error) error {
-	_, bad := errors.AsType[*acts.Error](err)
+	_, bad := errors.AsType[*commands.Error](err)
 	_, invalid := errors.AsType[*view.InvalidError](err)
 	if bad || invalid {
 		return failure.Usage(err)
@@ -283,31 +283,31 @@ func asked(err error) error {
 	return err
 }
 
-// Trigger implements Acts.
-func (s *Store) Trigger(ctx context.Context, act acts.Act) (Request, error) {
-	name := act.Job
-	act, err := s.Control.Trigger(ctx, act)
+// Trigger implements Commands.
+func (s *Store) Trigger(ctx context.Context, command commands.Command) (Request, error) {
+	name := command.Job
+	command, err := s.Control.Trigger(ctx, command)
 	if err != nil {
 		return Request{}, asked(err)
 	}
-	run := view.TriggeredRun(act)
+	run := view.TriggeredRun(command)
 	run.Job = name
-	return Request{Run: run.ID(), ended: func(ctx context.Context) (*view.Run, error) { return s.ended(ctx, act, name) }}, nil
+	return Request{Run: run.ID(), ended: func(ctx context.Context) (*view.Run, error) { return s.ended(ctx, command, name) }}, nil
 }
 
 // ended returns the result of a trigger, nil while it is unknown. It keeps the job's name
 // as the user gave it.
-func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*view.Run, error) {
-	open, err := s.Control.Acts.Open(ctx)
+func (s *Store) ended(ctx context.Context, command commands.Command, name string) (*view.Run, error) {
+	open, err := s.Control.Commands.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Control.Ledger.Ticks(ctx, ledger.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
+	list, err := s.Control.Ledger.Ticks(ctx, ledger.Query{Job: command.Job, Since: command.At, Before: command.At.Add(time.Millisecond), Limit: 10})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range list {
-		if e.Stream != acts.StreamManual {
+		if e.Stream != commands.StreamManual {
 			continue
 		}
 		if e.Outcome == ledger.Running {
@@ -317,67 +317,67 @@ func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*view.Run
 		return asEnded(view.NewRun(e), e.ID())
 	}
 	for _, still := range append(open.Requests, open.Expired...) {
-		if still.ID == act.ID {
+		if still.ID == command.ID {
 			return nil, nil
 		}
 	}
-	return nil, s.withdrawn(ctx, act)
+	return nil, s.withdrawn(ctx, command)
 }
 
 // withdrawn returns an error if a request was closed without a run.
-func (s *Store) withdrawn(ctx context.Context, act acts.Act) error {
-	log, err := s.Control.Acts.Audit(ctx, acts.KeepAudit)
+func (s *Store) withdrawn(ctx context.Context, command commands.Command) error {
+	log, err := s.Control.Commands.Audit(ctx, commands.KeepAudit)
 	if err != nil {
 		return err
 	}
 	for _, a := range log {
-		if a.ID == act.ID && !a.Closed.IsZero() {
-			return fmt.Errorf("%s did not run: %s", act.Job, a.Result)
+		if a.ID == command.ID && !a.Closed.IsZero() {
+			return fmt.Errorf("%s did not run: %s", command.Job, a.Result)
 		}
 	}
 	return nil
 }
 
-// PauseOrResume implements Acts.
-func (s *Store) PauseOrResume(ctx context.Context, act acts.Act, id string) (done view.Act, warning string, err error) {
+// PauseOrResume implements Commands.
+func (s *Store) PauseOrResume(ctx context.Context, command commands.Command, id string) (done view.Command, warning string, err error) {
 	if id != "" {
-		act, err = s.Control.Resume(ctx, act, id)
+		command, err = s.Control.Resume(ctx, command, id)
 	} else {
-		act, warning, err = s.Control.PauseOrResume(ctx, act)
+		command, warning, err = s.Control.PauseOrResume(ctx, command)
 	}
 	if err != nil {
 		return done, "", asked(err)
 	}
-	return view.NewAct(act), warning, nil
+	return view.NewCommand(command), warning, nil
 }
 
-// Cancel implements Acts.
-func (s *Store) Cancel(ctx context.Context, act acts.Act, waiting bool) (view.Cancelled, error) {
-	done, err := s.Control.Cancel(ctx, act, waiting)
+// Cancel implements Commands.
+func (s *Store) Cancel(ctx context.Context, command commands.Command, waiting bool) (view.Cancelled, error) {
+	done, err := s.Control.Cancel(ctx, command, waiting)
 	return done, asked(err)
 }
 
-// Backfill implements Acts.
-func (s *Store) Backfill(ctx context.Context, act acts.Act, dry bool) (ticks []time.Time, err error) {
+// Backfill implements Commands.
+func (s *Store) Backfill(ctx context.Context, command commands.Command, dry bool) (ticks []time.Time, err error) {
 	if dry {
-		ticks, _, err = s.Control.Planned(ctx, act)
+		ticks, _, err = s.Control.Planned(ctx, command)
 	} else {
-		ticks, err = s.Control.Backfill(ctx, act)
+		ticks, err = s.Control.Backfill(ctx, command)
 	}
 	return ticks, asked(err)
 }
 
-// Release implements Acts.
-func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken view.Lock, warning string, err error) {
-	held, err := view.Evict(ctx, s.kept, act.Job, locking.Token(token), act.Reason)
+// Release implements Commands.
+func (s *Store) Release(ctx context.Context, command commands.Command, token uint64) (taken view.Lock, warning string, err error) {
+	held, err := view.Evict(ctx, s.kept, command.Job, locking.Token(token), command.Reason)
 	if errors.Is(err, locking.ErrSeveral) {
 		err = failure.Usagef("%w, with --token", err)
 	}
 	if err != nil {
 		return taken, "", err
 	}
-	act.Result = "taken from " + held.Holder
-	if err := s.Control.Note(ctx, act); err != nil {
+	command.Result = "taken from " + held.Holder
+	if err := s.Control.Note(ctx, command); err != nil {
 		warning = "the audit log could not record it: " + err.Error()
 	}
 	return view.LockRows([]locking.Holding{held})[0], warning, nil

@@ -121,7 +121,7 @@ func (p Params) worstDead() time.Duration {
 func Standing(p Params) float64 {
 	perSecond := func(every time.Duration) float64 { return 1 / every.Seconds() }
 	load := float64(p.Replicas) * (perSecond(p.Beat)*(p.Cost.Beat+p.Cost.Command).Seconds() +
-		perSecond(p.Acts)*(p.Cost.Acts+p.Cost.Command).Seconds())
+		perSecond(p.Commands)*(p.Cost.Commands+p.Cost.Command).Seconds())
 	running := p.rate() * p.Run.Seconds()
 	return load + running*perSecond(p.Extend)*p.Cost.Extend.Seconds()
 }

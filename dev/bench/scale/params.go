@@ -26,7 +26,7 @@ type Params struct {
 	Window   time.Duration // of a tick
 	Extend   time.Duration // between two extensions of a lease
 	Beat     time.Duration // between two heartbeats of a replica
-	Acts     time.Duration // between two looks at what was asked of the cluster
+	Commands time.Duration // between two looks at what was asked of the cluster
 
 	MaxClaims int // under way at once on a replica
 	MaxBatch  int // calls in one command
@@ -35,9 +35,9 @@ type Params struct {
 
 // A Cost is what a node's processor spends.
 type Cost struct {
-	Command                    time.Duration // whatever it holds
-	Commit, Finish, Lock, Look time.Duration // one call
-	Void, Extend, Beat, Acts   time.Duration
+	Command                      time.Duration // whatever it holds
+	Commit, Finish, Lock, Look   time.Duration // one call
+	Void, Extend, Beat, Commands time.Duration
 }
 
 // measured is what redis-server 7.0 spent on the machine of docs/performance.md.
@@ -45,14 +45,14 @@ var measured = Cost{
 	Command: 30 * time.Microsecond,
 	Commit:  17 * time.Microsecond, Finish: 16 * time.Microsecond, Lock: 14 * time.Microsecond,
 	Look: 8 * time.Microsecond, Void: 14 * time.Microsecond, Extend: 11 * time.Microsecond,
-	Beat: 40 * time.Microsecond, Acts: 15 * time.Microsecond,
+	Beat: 40 * time.Microsecond, Commands: 15 * time.Microsecond,
 }
 
 // typical is five nodes in one data centre.
 var typical = Params{
 	Replicas: 20, Jobs: 1000, Every: time.Minute, Instants: 1, Nodes: 5,
 	RTT: 500 * time.Microsecond, Stagger: 20 * time.Millisecond, Together: 5, Window: 30 * time.Second,
-	Extend: 5 * time.Second, Beat: 5 * time.Second, Acts: time.Second,
+	Extend: 5 * time.Second, Beat: 5 * time.Second, Commands: time.Second,
 	MaxClaims: 128, MaxBatch: 64, Cost: measured,
 }
 

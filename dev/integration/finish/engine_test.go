@@ -168,7 +168,7 @@ func (e *engine) run(c engineCase) {
 	stores := e.connect().Stores()
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "a", Stores: stores, Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
-		Timing: scheduler.Timing{TTL: ttl, SafetyMargin: 500 * time.Millisecond, ActsEvery: 50 * time.Millisecond},
+		Timing: scheduler.Timing{TTL: ttl, SafetyMargin: 500 * time.Millisecond, CommandsEvery: 50 * time.Millisecond},
 	}, []scheduler.Job{
 		{
 			Name: "job", Schedule: once, OnCrash: c.onCrash, Retry: scheduler.Retry{Attempts: 2, Backoff: 10 * time.Millisecond},

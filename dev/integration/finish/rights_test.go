@@ -121,7 +121,7 @@ func TestFormsOfAnEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants(ledger.Succeeded, 0)
-	if open, err := c.cluster.Acts.Open(context.WithoutCancel(t.Context())); err != nil || len(open.Requests) != 1 {
+	if open, err := c.cluster.Commands.Open(context.WithoutCancel(t.Context())); err != nil || len(open.Requests) != 1 {
 		t.Errorf("requested are %+v, %v", open, err)
 	}
 }

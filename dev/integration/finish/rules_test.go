@@ -141,14 +141,14 @@ func (c *caser) rollsBack() {
 	if _, ended, err := c.lease.(settler).Settle(c.Context()); ended || err != nil {
 		c.Errorf("Settle = %v, %v", ended, err)
 	}
-	if open, err := c.cluster.Acts.Open(c.Context()); err != nil || len(open.Requests) > 0 {
+	if open, err := c.cluster.Commands.Open(c.Context()); err != nil || len(open.Requests) > 0 {
 		c.Errorf("requested are %+v, %v", open.Requests, err)
 	}
 	if err := c.end(c.begin(), c.lease); err != nil {
 		c.Fatal(err)
 	}
 	c.wants(ledger.Succeeded, 1)
-	open, err := c.cluster.Acts.Open(c.Context())
+	open, err := c.cluster.Commands.Open(c.Context())
 	parent := ledger.Entry{Job: "job", Tick: c.lease.Claim().Tick}.ID()
 	if err != nil || len(open.Requests) != 1 || open.Requests[0].Job != "next" || open.Requests[0].Trigger != ledger.ByChain || open.Requests[0].Parent != parent || open.Requests[0].By != "job" {
 		c.Errorf("requested are %+v, %v", open.Requests, err)

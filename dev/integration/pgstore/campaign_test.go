@@ -36,7 +36,7 @@ func TestCampaignKits(t *testing.T) {
 				})
 			})
 			t.Run("Ledger", func(t *testing.T) { ledgerConforms(t, w, url) })
-			t.Run("Acts", func(t *testing.T) { actsConformAt(t, w, url) })
+			t.Run("Commands", func(t *testing.T) { commandsConformAt(t, w, url) })
 		})
 	}
 }

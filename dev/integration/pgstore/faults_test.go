@@ -26,7 +26,7 @@ func cutOff(t *testing.T, w *world) {
 	s := w.openIn(t, schema, pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
 	first := write(t, s, `1`)
 	next := kv.Txn{
-		Life: first.Stamp.Life, If: []kv.Compare{{Key: keyX, Version: first.Version}},
+		Incarnation: first.Stamp.Incarnation, If: []kv.Compare{{Key: keyX, Version: first.Version}},
 		Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}},
 	}
 	proxy.CutReplies("commit_records")
@@ -55,26 +55,26 @@ func cutOff(t *testing.T, w *world) {
 func patience(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	s := w.openIn(t, schema, w.URL())
-	life := write(t, s, `1`).Stamp.Life
+	incarnation := write(t, s, `1`).Stamp.Incarnation
 	tx, err := connect(t, w.URL()).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	quoted := pgx.Identifier{schema}.Sanitize()
 	const slow = `SELECT S.commit_records($1, false, 0, '{put}', '{claim}', '{x}', '{""}', '{-1}', '{2}')`
-	if _, err := tx.Exec(t.Context(), strings.ReplaceAll(slow, "S.", quoted+"."), life); err != nil {
+	if _, err := tx.Exec(t.Context(), strings.ReplaceAll(slow, "S.", quoted+"."), incarnation); err != nil {
 		t.Fatal(err)
 	}
 	// The server gives up by itself: a request to cancel may be lost.
 	bounded := strings.NewReplacer("S.", quoted+".", "false, 0,", "false, 100,").Replace(slow)
 	waits, stop := context.WithTimeout(t.Context(), 10*time.Second)
 	defer stop()
-	if _, err := connect(t, w.URL()).Exec(waits, bounded, life); err == nil || !strings.Contains(err.Error(), "lock timeout") {
+	if _, err := connect(t, w.URL()).Exec(waits, bounded, incarnation); err == nil || !strings.Contains(err.Error(), "lock timeout") {
 		t.Errorf("behind a lock the server says %v, want that it waits no longer", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if o, err := s.Commit(ctx, kv.Txn{Life: life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}}); !errors.Is(err, kv.ErrUnavailable) {
+	if o, err := s.Commit(ctx, kv.Txn{Incarnation: incarnation, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}}); !errors.Is(err, kv.ErrUnavailable) {
 		t.Errorf("behind a lock: Commit = %+v, %v, want %v", o, err, kv.ErrUnavailable)
 	}
 	wants(t, s, `1`)
@@ -123,7 +123,7 @@ func TestPromotion(t *testing.T) {
 			}
 			return s
 		},
-		NextLife: func(t testing.TB, s kv.Store) {
+		NextIncarnation: func(t testing.TB, s kv.Store) {
 			w.AwaitStandby(t)
 			refusesOnStandby(t, standby.URL())
 			w.Kill(t)
@@ -158,7 +158,7 @@ func awaitAnswer(t testing.TB, s kv.Store) kv.Stamp {
 	}
 }
 
-// A server that was killed keeps its life and what it acknowledged.
+// A server that was killed keeps its incarnation and what it acknowledged.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	w := &world{Server: pgtest.Start(t)}
@@ -172,12 +172,12 @@ func TestKill(t *testing.T) {
 		if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, kv.ErrUnavailable) {
 			t.Errorf("of a dead server: Read = %v, want %v", err, kv.ErrUnavailable)
 		}
-		if _, err := s.Commit(t.Context(), kv.Txn{Life: before.Stamp.Life}); !errors.Is(err, kv.ErrNotSent) {
+		if _, err := s.Commit(t.Context(), kv.Txn{Incarnation: before.Stamp.Incarnation}); !errors.Is(err, kv.ErrNotSent) {
 			t.Errorf("of a dead server: Commit = %v, want %v", err, kv.ErrNotSent)
 		}
 		w.Restart(t)
-		if stamp := awaitAnswer(t, s); stamp.Life != before.Stamp.Life {
-			t.Errorf("life %q after a restart, %q before", stamp.Life, before.Stamp.Life)
+		if stamp := awaitAnswer(t, s); stamp.Incarnation != before.Stamp.Incarnation {
+			t.Errorf("incarnation %q after a restart, %q before", stamp.Incarnation, before.Stamp.Incarnation)
 		}
 		wants(t, s, value)
 		if after := write(t, s, `0`); after.Version <= before.Version {

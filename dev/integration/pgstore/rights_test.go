@@ -23,7 +23,7 @@ func write(t testing.TB, s kv.Store, value string) kv.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := s.Commit(t.Context(), kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(value)}}})
+	o, err := s.Commit(t.Context(), kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(value)}}})
 	if err != nil || !o.Won {
 		t.Fatalf("Commit = %+v, %v", o, err)
 	}
@@ -96,8 +96,8 @@ func hiddenTimeline(t *testing.T, w *world) {
 	if !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "durable") {
 		t.Errorf("Read = %v, want %v and what to do", err, kv.ErrNotReady)
 	}
-	if o := write(t, open(t, postgres.Config{URL: tenant, Durable: true}), `1`); o.Stamp.Life != "durable" {
-		t.Errorf("a durable store lives as %q", o.Stamp.Life)
+	if o := write(t, open(t, postgres.Config{URL: tenant, Durable: true}), `1`); o.Stamp.Incarnation != "durable" {
+		t.Errorf("a durable store lives as %q", o.Stamp.Incarnation)
 	}
 }
 

@@ -127,24 +127,24 @@ func changedSettings(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	w.exec(t, postgres.Grants(schema, "changing"))
 	s := w.openIn(t, schema, w.urlAs("changing"))
-	life := write(t, s, `1`).Stamp.Life
+	incarnation := write(t, s, `1`).Stamp.Incarnation
 	for _, setting := range []string{"default_transaction_isolation = 'serializable'", "default_transaction_read_only = on"} {
 		name, _, _ := strings.Cut(setting, " ")
 		w.exec(t, `ALTER ROLE changing SET `+setting)
 		w.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'changing'`)
-		awaitCommit(t, s, life, func(err error) bool { return errors.Is(err, kv.ErrNotReady) && strings.Contains(err.Error(), name) })
+		awaitCommit(t, s, incarnation, func(err error) bool { return errors.Is(err, kv.ErrNotReady) && strings.Contains(err.Error(), name) })
 		w.exec(t, `ALTER ROLE changing RESET ALL`)
-		awaitCommit(t, s, life, func(err error) bool { return err == nil })
+		awaitCommit(t, s, incarnation, func(err error) bool { return err == nil })
 	}
 }
 
 // awaitCommit commits until the error is as wanted. The first calls may find connections that
 // have ended.
-func awaitCommit(t *testing.T, s kv.Store, life string, so func(error) bool) {
+func awaitCommit(t *testing.T, s kv.Store, incarnation string, so func(error) bool) {
 	t.Helper()
 	var err error
 	for range 20 {
-		_, err = s.Commit(t.Context(), kv.Txn{Life: life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}}})
+		_, err = s.Commit(t.Context(), kv.Txn{Incarnation: incarnation, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}}})
 		if so(err) {
 			return
 		}
@@ -156,19 +156,19 @@ func awaitCommit(t *testing.T, s kv.Store, life string, so func(error) bool) {
 func exhausted(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	s := w.openIn(t, schema, w.URL()+"&pool_max_conns=1")
-	life := write(t, s, `1`).Stamp.Life
+	incarnation := write(t, s, `1`).Stamp.Incarnation
 	tx, err := connect(t, w.URL()).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	slow := `SELECT ` + pgx.Identifier{schema}.Sanitize() + `.commit_records($1, false, 0, '{put}', '{claim}', '{x}', '{""}', '{-1}', '{2}')`
-	if _, err := tx.Exec(t.Context(), slow, life); err != nil {
+	if _, err := tx.Exec(t.Context(), slow, incarnation); err != nil {
 		t.Fatal(err)
 	}
 	waiting, giveUp := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { // waits for the lock, with the only connection
-		_, err := s.Commit(waiting, kv.Txn{Life: life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}})
+		_, err := s.Commit(waiting, kv.Txn{Incarnation: incarnation, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}})
 		ended <- err
 	}()
 	for text := ""; !strings.Contains(text, "in use"); {

@@ -49,7 +49,7 @@ func TestSilentSynchronousStandby(t *testing.T) {
 	waitsFor(t, w, s, "nobody")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if o, err := s.Commit(ctx, kv.Txn{Life: first.Stamp.Life, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}}}); !errors.Is(err, kv.ErrUnavailable) {
+	if o, err := s.Commit(ctx, kv.Txn{Incarnation: first.Stamp.Incarnation, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}}}); !errors.Is(err, kv.ErrUnavailable) {
 		t.Errorf("Commit = %+v, %v, want %v", o, err, kv.ErrUnavailable)
 	}
 	for value := ""; value != `2`; {

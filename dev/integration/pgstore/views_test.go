@@ -141,7 +141,7 @@ func storeUnreadable(t *testing.T, s kv.Store) {
 	}
 	at := time.Date(2026, 1, 2, 2, 0, 0, 0, time.UTC).UnixMilli()
 	good := ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded, Started: time.UnixMilli(at), Finished: time.UnixMilli(at)})
-	txn := kv.Txn{Life: stamp.Life}
+	txn := kv.Txn{Incarnation: stamp.Incarnation}
 	raw := func(job string, n int64, text string) {
 		key := records.EntryKey(job, records.Entry{Stream: "schedule", Tick: at + n*1000, Token: uint64(n)})
 		txn.Put = append(txn.Put, kv.Write{Key: key, Value: json.RawMessage(text)})
@@ -187,7 +187,7 @@ func storeLedger(t *testing.T, s kv.Store) {
 	four, five := at.Add(2*time.Hour).UnixMilli(), at.Add(3*time.Hour).UnixMilli()
 	late := stamp.Now.Add(time.Hour).UnixMilli()
 
-	txn := kv.Txn{Life: stamp.Life}
+	txn := kv.Txn{Incarnation: stamp.Incarnation}
 	entry := func(job string, e records.Entry) { txn.Put = append(txn.Put, records.Put(records.EntryKey(job, e), e)) }
 	entry("report", records.Entry{Kind: records.Finished, Stream: "schedule", Tick: at.UnixMilli(), Token: 1, Note: ledger.EncodeNote(failed)})
 	entry("report", records.Entry{Kind: records.RanOut, Stream: "schedule", Tick: at.UnixMilli(), Token: 2, Note: ledger.EncodeNote(run(ledger.Succeeded, ledger.ByRerun, "b"))})

@@ -11,7 +11,7 @@
  *
  * Sizes (-D): HALF a grace, RESTARTS, MAXTIME, TTL of leases (without it they
  * are left out), and BACK: how far a clock may lie below what it had read in a
- * life that the node has forgotten.
+ * incarnation that the node has forgotten.
  * Behaviour switched on: STEPS (a clock is set back while the node serves),
  * OPENS (seal and open). Checks taken away: the other -D names.
  */
@@ -40,8 +40,8 @@ byte sealedat;           /* what its seal says; 0: not sealed */
 byte other, opensince;   /* clock and since of the node that is opened; 0: not yet */
 
 byte read = GRACE;       /* the furthest that its clock has been, ... */
-byte forgotten;          /* ... in lives that it has forgotten */
-byte topever;            /* the largest it has accepted in all its lives */
+byte forgotten;          /* ... in incarnations that it has forgotten */
+byte topever;            /* the largest it has accepted in all its incarnations */
 byte left;               /* time until the last lease granted has ended */
 
 #ifdef SHORTFLOOR
@@ -109,7 +109,7 @@ inline mind_since() {
 inline restart() {
   restarts--;
   since = now;
-#ifdef LASTLIFE
+#ifdef LASTINCARNATION
   read = now;
 #endif
   read = MAX(read, now);

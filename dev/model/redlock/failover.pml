@@ -51,7 +51,7 @@
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 
 typedef Server {
-  byte life;               /* server that wrote the stored life, from 1; 0: another life */
+  byte incarnation;               /* server that wrote the stored incarnation, from 1; 0: another incarnation */
   byte since;
   byte top, open;          /* the largest tick accepted, and its try */
 #ifdef TTL
@@ -81,20 +81,20 @@ Try try[C + 1];            /* try[0] stays unused */
 #define CLOCK (now + ahead[s])
 #define MINE (server[s].open == c)
 
-/* N0. A primary has a new replication id, so no record that it finds is of its life. */
+/* N0. A primary has a new replication id, so no record that it finds is of its incarnation. */
 #ifdef RUNIDONLY
-inline begin_life() { skip }
-inline copy_life() { server[s].life = server[p].life; server[s].since = server[p].since }
+inline begin_incarnation() { skip }
+inline copy_incarnation() { server[s].incarnation = server[p].incarnation; server[s].since = server[p].since }
 #else
-inline begin_life() { server[s].life = 0; server[s].since = 0 }
-inline copy_life() { skip }
+inline begin_incarnation() { server[s].incarnation = 0; server[s].since = 0 }
+inline copy_incarnation() { skip }
 #endif
-#define KNOWSLIFE (server[s].life == s + 1)
+#define KNOWSINCARNATION (server[s].incarnation == s + 1)
 #ifdef NOGRACE
-inline note_life() { server[s].life = s + 1 }
+inline note_incarnation() { server[s].incarnation = s + 1 }
 #define FLOOR GRACE
 #else
-inline note_life() { server[s].life = s + 1; server[s].since = CLOCK }
+inline note_incarnation() { server[s].incarnation = s + 1; server[s].since = CLOCK }
 #define FLOOR (server[s].since + GRACE)
 #endif
 
@@ -124,7 +124,7 @@ inline accept() { server[s].top = try[c].tick; server[s].open = c; set_lock() }
 /* As with min-replicas-to-write: a primary stops some time after the standbys left. */
 #ifdef LAG
 byte stops[S];             /* counted down to 1; 0: it does not stop */
-#define ANSWERS (ISPRIMARY(s) && KNOWSLIFE && stops[s] != 1)
+#define ANSWERS (ISPRIMARY(s) && KNOWSINCARNATION && stops[s] != 1)
 inline note_promotion() {
   for (k : 0 .. S-1) { stops[k] = (ISPRIMARY(k) && stops[k] == 0 -> LAG + 2 : stops[k]) }
   stops[s] = 0; k = 0
@@ -134,7 +134,7 @@ inline pass_lag() {
   i = 0
 }
 #else
-#define ANSWERS (ISPRIMARY(s) && KNOWSLIFE)
+#define ANSWERS (ISPRIMARY(s) && KNOWSINCARNATION)
 inline note_promotion() { skip }
 inline pass_lag() { skip }
 #endif
@@ -208,7 +208,7 @@ proctype Stream(byte s, p) {
   byte k;
   do
   :: d_step { !ISPRIMARY(s) && ISPRIMARY(p) ->
-       copy_life(); server[s].top = server[p].top; server[s].open = server[p].open;
+       copy_incarnation(); server[s].top = server[p].top; server[s].open = server[p].open;
 #ifdef TTL
        server[s].lock = server[p].lock; server[s].until = server[p].until;
 #endif
@@ -229,11 +229,11 @@ proctype Events(byte s) {
   byte k;
   do
   :: d_step { MAYSTART -> note_promotion(); primaries = primaries | BIT(s); leave_others(s); tell(is_promoted) }
-  :: d_step { ISPRIMARY(s) && !KNOWSLIFE -> note_life() }
-  :: d_step { ISPRIMARY(s) -> primaries = primaries & ~BIT(s); begin_life(); lose_answers(); tell(is_demoted) }
+  :: d_step { ISPRIMARY(s) && !KNOWSINCARNATION -> note_incarnation() }
+  :: d_step { ISPRIMARY(s) -> primaries = primaries & ~BIT(s); begin_incarnation(); lose_answers(); tell(is_demoted) }
 #if EMPTIED > 0
-  :: d_step { emptied > 0 -> emptied--; begin_life(); lose_answers(); leave_others(s);
-       server[s].life = 0; server[s].since = 0; server[s].top = 0; server[s].open = 0;
+  :: d_step { emptied > 0 -> emptied--; begin_incarnation(); lose_answers(); leave_others(s);
+       server[s].incarnation = 0; server[s].since = 0; server[s].top = 0; server[s].open = 0;
 #ifdef TTL
        server[s].lock = 0; server[s].until = 0;
 #endif
@@ -327,7 +327,7 @@ init {
     :: ahead[0] = 0
     :: ahead[S-1] = 0
     fi;
-    server[0].life = 1;    /* declared new */
+    server[0].incarnation = 1;    /* declared new */
     for (j : 1 .. C) { try[j].phase = IDLE; run Replica(j) }
     for (i : 0 .. S-1) {
       run Events(i);

@@ -280,7 +280,7 @@ inline forget() {
   lose_claim()
 }
 
-/* N0. The floor lies above all that this node accepted in its former life:
+/* N0. The floor lies above all that this node accepted in its former incarnation:
  * clock.pml shows what of clocks that takes. */
 inline raise_floor() {
 #ifndef VOTEATONCE

@@ -24,27 +24,27 @@ forget, two ticks       | holds         | FORGETS C=2 TICKS=2
 forget, extend          | holds         | FORGETS EXTENDS=12 RERUN C=2
 finish                  | holds         | FINISHES C=2 TICKS=2
 finish, rerun           | holds         | FINISHES RERUN C=3
-stale copy              | holds         | LIVES=2 C=3
-stale copy, two ticks   | holds         | LIVES=2 C=2 TICKS=2
-stale copy, extend      | holds         | LIVES=2 EXTENDS=12 C=2
-stale copy, finish      | holds         | LIVES=2 FINISHES RERUN C=2
-stale copy, forget      | holds         | LIVES=2 FORGETS C=3
+stale copy              | holds         | INCARNATIONS=2 C=3
+stale copy, two ticks   | holds         | INCARNATIONS=2 C=2 TICKS=2
+stale copy, extend      | holds         | INCARNATIONS=2 EXTENDS=12 C=2
+stale copy, finish      | holds         | INCARNATIONS=2 FINISHES RERUN C=2
+stale copy, forget      | holds         | INCARNATIONS=2 FORGETS C=3
 evict                   | holds         | EVICTS EXTENDS=12 C=2
 evict, finish           | holds         | EVICTS FINISHES RERUN C=2
-join                    | holds         | LIVES=2 JOINS C=2
-join, three tries       | holds         | LIVES=2 JOINS C=3
+join                    | holds         | INCARNATIONS=2 JOINS C=2
+join, three tries       | holds         | INCARNATIONS=2 JOINS C=3
 observe                 | holds         | OBSERVES C=2 TICKS=2
 observe, three tries    | holds         | OBSERVES C=3 TICKS=1 RERUN
 observe, extend         | holds         | OBSERVES EXTENDS=12 C=2 TICKS=2
-observe, stale copy     | holds         | OBSERVES EXTENDS=8 LIVES=2 C=2
-observe, join           | holds         | OBSERVES LIVES=2 JOINS C=2
+observe, stale copy     | holds         | OBSERVES EXTENDS=8 INCARNATIONS=2 C=2
+observe, join           | holds         | OBSERVES INCARNATIONS=2 JOINS C=2
 observe, evict, forget  | holds         | OBSERVES EVICTS FORGETS EXTENDS=12 C=2
 observe, beside         | holds         | OBSERVES BESIDES=2 RERUN C=3 TICKS=2
 observe, beside, extend | holds         | OBSERVES BESIDES=2 EXTENDS=6 C=2 TICKS=2
 FIRSTSIGHT              | one at a time | OBSERVES FIRSTSIGHT C=2 TICKS=2
 NOSEENVERSION           | one at a time | OBSERVES NOSEENVERSION EXTENDS=12 C=2 TICKS=2
 NOSEENVERSION, beside   | one at a time | OBSERVES NOSEENVERSION BESIDES=2 EXTENDS=6 C=2 TICKS=2
-NOSEENLIFE              | one at a time | OBSERVES NOSEENLIFE RERUN LIVES=2 C=3
+NOSEENINCARNATION              | one at a time | OBSERVES NOSEENINCARNATION RERUN INCARNATIONS=2 C=3
 beside                  | holds         | BESIDES=2 C=3 TICKS=2
 beside, prune           | holds         | BESIDES=2 PRUNES RERUN C=3 TICKS=2
 beside, prune, extend   | holds         | BESIDES=1 PRUNES EXTENDS=5 C=3 TICKS=2
@@ -55,15 +55,15 @@ beside, evict, extend   | holds         | BESIDES=2 EVICTS EXTENDS=6 C=2 TICKS=2
 beside, forget          | holds         | BESIDES=2 FORGETS C=3 TICKS=2
 beside, forget, extend  | holds         | BESIDES=2 FORGETS EXTENDS=6 RERUN C=2 TICKS=2
 beside, finish          | holds         | BESIDES=2 FINISHES RERUN C=3 TICKS=2
-beside, stale copy      | holds         | BESIDES=2 LIVES=2 EXTENDS=6 C=2 TICKS=2 LATERTICKS=1
-beside, join            | holds         | BESIDES=2 LIVES=2 JOINS C=3 TICKS=2 LATERTICKS=1
+beside, stale copy      | holds         | BESIDES=2 INCARNATIONS=2 EXTENDS=6 C=2 TICKS=2 LATERTICKS=1
+beside, join            | holds         | BESIDES=2 INCARNATIONS=2 JOINS C=3 TICKS=2 LATERTICKS=1
 NOCLAIMVERSION          | effects once  | NOCLAIMVERSION FINISHES RERUN C=2
 NOFORGOTTENVERSION      | once per tick | NOFORGOTTENVERSION FORGETS C=2
 NOGFENCE                | tokens grow   | NOGFENCE FORGETS C=2 TICKS=2
 NOEXTENDVERSION         | one at a time | NOEXTENDVERSION EXTENDS=12 C=3 TICKS=3
 NOEXTENDVERSION, evict  | evicted ends  | NOEXTENDVERSION EVICTS EXTENDS=12 C=2
-NOJOINVERSION           | once per tick | NOJOINVERSION LIVES=2 JOINS C=3
-JOINSLATE               | holds         | JOINSLATE LIVES=2 JOINS C=3
+NOJOINVERSION           | once per tick | NOJOINVERSION INCARNATIONS=2 JOINS C=3
+JOINSLATE               | holds         | JOINSLATE INCARNATIONS=2 JOINS C=3
 NOLEASEVERSION          | holds         | NOLEASEVERSION EXTENDS=12 C=2 TICKS=2
 LATEROUND               | holds         | LATEROUND EXTENDS=12 C=2 TICKS=2
 LATEROUND, NOLEASEVER.  | one at a time | LATEROUND NOLEASEVERSION EXTENDS=12 C=2 TICKS=2
@@ -75,7 +75,7 @@ NOTICKLOCK              | one at a time | NOTICKLOCK BESIDES=1 RERUN C=2
 RERUNEARLIER            | once per tick | RERUNEARLIER BESIDES=1 C=3 TICKS=2
 RERUNEARLIER, rerun     | no successor  | RERUNEARLIER BESIDES=1 RERUN C=3 TICKS=2
 NOEARLIER               | one at a time | NOEARLIER BESIDES=2 C=3 TICKS=3
-JOINDROPS               | one at a time | JOINDROPS BESIDES=2 LIVES=2 JOINS C=3 TICKS=2 LATERTICKS=1
+JOINDROPS               | one at a time | JOINDROPS BESIDES=2 INCARNATIONS=2 JOINS C=3 TICKS=2 LATERTICKS=1
 PRUNEUNREAD             | one at a time | PRUNEUNREAD BESIDES=2 RERUN C=3 TICKS=2
 PRUNELASTING            | one at a time | PRUNELASTING BESIDES=2 PRUNES RERUN C=3 TICKS=2
 EVICTALL                | survives      | EVICTALL BESIDES=2 EVICTS EXTENDS=6 C=2 TICKS=2
@@ -84,10 +84,10 @@ NODROP                  | holds         | NODROP BESIDES=2 EXTENDS=6 C=2 TICKS=2
 LATEROUND, beside       | holds         | LATEROUND BESIDES=2 EXTENDS=6 C=2 TICKS=2
 LATEROUND, NOLEAS., be. | one at a time | LATEROUND NOLEASEVERSION BESIDES=2 EXTENDS=6 C=2 TICKS=2
 LATEROUND, NODROP       | one at a time | LATEROUND NODROP BESIDES=2 EXTENDS=6 C=2 TICKS=2
-NOLIFE                  | once per tick | NOLIFE LIVES=2 C=3
-NOFLOOR                 | tokens grow   | NOFLOOR LIVES=2 C=2
-NOGRACE                 | one at a time | NOGRACE LIVES=2 C=2
-OLDALIVE                | once per tick | OLDALIVE LIVES=2 C=3
+NOINCARNATION                  | once per tick | NOINCARNATION INCARNATIONS=2 C=3
+NOFLOOR                 | tokens grow   | NOFLOOR INCARNATIONS=2 C=2
+NOGRACE                 | one at a time | NOGRACE INCARNATIONS=2 C=2
+OLDALIVE                | once per tick | OLDALIVE INCARNATIONS=2 C=3
 LIST
 }
 
@@ -99,7 +99,7 @@ promise() {
   line=$(sed -E 's/assertion violated //; s/ \(at depth.*//' <<<"$line")
   case $line in
     *superseded*) echo "no successor" ;;
-    *xlife*) echo "survives" ;;
+    *xincarnation*) echo "survives" ;;
     *evicted*valid*|*valid*evicted*) echo "one at a time" ;;
     *evicted*) echo "evicted ends" ;;
     *before*donebefore*|*donebefore*) echo "nothing after its end" ;;

@@ -3,18 +3,18 @@
  * says what was found.
  *
  * C tries want ticks of one job. A try reads the records, decides, and sends one
- * transaction that names the versions and the life it has read. The transaction reaches
+ * transaction that names the versions and the incarnation it has read. The transaction reaches
  * the store at any later time, once, or never; its reply is heard or lost. Extensions,
  * ends and transactions with effects go the same way.
  *
- * The store may be copied at any time. LIVES=2: later the copy takes the store's place, in
- * another life, and what was committed since is lost.
+ * The store may be copied at any time. INCARNATIONS=2: later the copy takes the store's place, in
+ * another incarnation, and what was committed since is lost.
  *
- * Sizes (-D): C, TICKS that a try may want in each life.
+ * Sizes (-D): C, TICKS that a try may want in each incarnation.
  * Behaviour: RERUN (an open claim without a lease is claimed again), FORGETS, EXTENDS (while the
  * store has given fewer versions than this),
  * FINISHES (effects and end commit together), EVICTS (an operator ends leases), JOINS (a holder
- * whose claim another life has forgotten adds it again), OLDALIVE (the old server goes on),
+ * whose claim another incarnation has forgotten adds it again), OLDALIVE (the old server goes on),
  * OBSERVES (the store has no clock: a lease is free for a try that has seen one version of it
  * for longer than a lease lasts),
  * BESIDES (runs of ticks may overlap. 1: every try takes the lock of its tick; 2: any try does,
@@ -28,13 +28,13 @@
 #ifndef TICKS
 #define TICKS 1
 #endif
-#ifndef LIVES
-#define LIVES 1
+#ifndef INCARNATIONS
+#define INCARNATIONS 1
 #endif
 #ifndef LATERTICKS
 #define LATERTICKS TICKS
 #endif
-#define FLOOR 5                      /* in life 2, tokens begin above */
+#define FLOOR 5                      /* in incarnation 2, tokens begin above */
 
 #define NONE 0
 #define OPEN 1
@@ -42,7 +42,7 @@
 #define VOIDED 3
 
 /* The job's lease has the key 0, that of a tick the key of its tick. */
-#if LIVES == 1
+#if INCARNATIONS == 1
 #define LASTTICK TICKS
 #else
 #define LASTTICK (TICKS + LATERTICKS)
@@ -61,7 +61,7 @@ typedef Lease {
   byte ver, owner, round             /* ver 0: there is none */
 };
 typedef Sighting {
-  byte ver, life, owner, round;      /* of the lease when it was first seen as it is */
+  byte ver, incarnation, owner, round;      /* of the lease when it was first seen as it is */
   bit aged                           /* that was a ttl and the drift ago */
 };
 typedef Server {
@@ -72,13 +72,13 @@ typedef Server {
   byte gver, gtick, gfence           /* what was forgotten */
 };
 Server now_;                         /* the store */
-#if LIVES > 1
+#if INCARNATIONS > 1
 Server copy;                         /* a copy of it */
 #endif
 #ifdef OLDALIVE
 Server old;                          /* what it was before */
 #endif
-byte life = 1;
+byte incarnation = 1;
 
 /* phases of a try */
 #define IDLE 0
@@ -91,12 +91,12 @@ typedef Try {
   byte phase;
   byte tick, token;
   bit beside;                        /* its lock is that of its tick */
-  byte life, cver, gver;             /* what it has read */
+  byte incarnation, cver, gver;             /* what it has read */
   byte lver[LASTKEY + 1];            /* the leases among that */
   bit pending;                       /* its claim is under way */
   bit valid;                         /* its own clock has not reached the deadline */
   byte basis;                        /* the round that its deadline rests on */
-  byte xver, xlife; bit extending;   /* the lease that its extension replaces */
+  byte xver, xincarnation; bit extending;   /* the lease that its extension replaces */
   byte fver; bit finishing;          /* the claim that its end replaces */
   bit evicted;                       /* an operator has ended its lease */
   bit joining;                       /* its claim is to be added again */
@@ -126,16 +126,16 @@ bit ended[LASTTICK + 1];             /* an end was acknowledged */
 #define SEEN(k) try[c].seen[k]
 #ifdef NOSEENVERSION                 /* the value alone: an extension looks the same */
 #define STILLSEEN(s, k) (s.lease[k].owner == SEEN(k).owner)
-#elif defined NOSEENLIFE
+#elif defined NOSEENINCARNATION
 #define STILLSEEN(s, k) (s.lease[k].ver == SEEN(k).ver)
 #else
-#define STILLSEEN(s, k) (s.lease[k].ver == SEEN(k).ver && life == SEEN(k).life)
+#define STILLSEEN(s, k) (s.lease[k].ver == SEEN(k).ver && incarnation == SEEN(k).incarnation)
 #endif
 /* A ttl and the drift have passed since then: so has the time of a holder whose deadline rests
  * on what was written before. */
 #define SEENHOLDER(k) try[SEEN(k).owner]
-#define SEENLASTS(k) (SEENHOLDER(k).valid && (SEENHOLDER(k).life < SEEN(k).life \
-  || SEENHOLDER(k).life == SEEN(k).life && SEENHOLDER(k).basis <= SEEN(k).round))
+#define SEENLASTS(k) (SEENHOLDER(k).valid && (SEENHOLDER(k).incarnation < SEEN(k).incarnation \
+  || SEENHOLDER(k).incarnation == SEEN(k).incarnation && SEENHOLDER(k).basis <= SEEN(k).round))
 #endif
 
 /* FORGET, which is no try, goes by the time that the holder wrote. */
@@ -165,13 +165,13 @@ inline blocks(s) {
   n = 0
 }
 
-/* In another life the store abstains for the grace, which is longer than any lease. */
+/* In another incarnation the store abstains for the grace, which is longer than any lease. */
 #ifdef NOGRACE
 #define MUTE 0
 #else
-#define MUTE (life == 2 && HELD1)
+#define MUTE (incarnation == 2 && HELD1)
 #endif
-#define HELDBY(a) (a <= C && try[a].life == 1 && try[a].valid)
+#define HELDBY(a) (a <= C && try[a].incarnation == 1 && try[a].valid)
 #if C == 2
 #define HELD1 (HELDBY(1) || HELDBY(2))
 #else
@@ -182,8 +182,8 @@ inline blocks(s) {
 #define ABSTAINS(t) 0
 #define LEAST 0
 #else
-#define ABSTAINS(t) (life == 2 && t <= TICKS)  /* a tick of the life before */
-#define LEAST (life == 2 -> FLOOR : 0)
+#define ABSTAINS(t) (incarnation == 2 && t <= TICKS)  /* a tick of the incarnation before */
+#define LEAST (incarnation == 2 -> FLOOR : 0)
 #endif
 
 #ifdef RERUN
@@ -222,17 +222,17 @@ inline readLeases(s) {
 }
 
 inline read(s) {
-  try[c].life = life; try[c].cver = s.cver; try[c].gver = s.gver;
+  try[c].incarnation = incarnation; try[c].cver = s.cver; try[c].gver = s.gver;
   readLeases(s);
   try[c].token = MAX(MAX((s.cver == 0 -> s.gfence : s.fence), LEAST), 0) + 1;
   try[c].before = issued; try[c].donebefore = ended[try[c].tick];
   try[c].valid = 1; try[c].pending = 1; try[c].phase = SENT
 }
 
-#ifdef NOLIFE
-#define INLIFE(l) 1
+#ifdef NOINCARNATION
+#define OFINCARNATION(l) 1
 #else
-#define INLIFE(l) (l == life)
+#define OFINCARNATION(l) (l == incarnation)
 #endif
 #ifdef NOCLAIMVERSION
 #define SAMECLAIM(s) 1
@@ -342,7 +342,7 @@ inline deliver(s) {
   try[c].pending = 0;
   compareLeases(s);
   if
-  :: INLIFE(try[c].life) && SAMECLAIM(s) && same && SAMEFORGOTTEN(s) ->
+  :: OFINCARNATION(try[c].incarnation) && SAMECLAIM(s) && same && SAMEFORGOTTEN(s) ->
      claim(s);
      if :: try[c].phase == SENT -> answered(1) :: else fi
   :: else ->
@@ -353,7 +353,7 @@ inline deliver(s) {
 /* It reads until it knows, or gives up. What it then finds missing may still arrive. */
 inline look(s) {
   if
-  :: HAS(s, c, KEY(c)) && try[c].valid && INLIFE(try[c].life) -> begin()
+  :: HAS(s, c, KEY(c)) && try[c].valid && OFINCARNATION(try[c].incarnation) -> begin()
   :: try[c].phase = GAVEUP; try[c].valid = 0
   fi
 }
@@ -368,7 +368,7 @@ inline look(s) {
 inline extend(s) {
   try[c].extending = 0;
   if
-  :: INLIFE(try[c].xlife) && SAMEEXTENDED(s) ->
+  :: OFINCARNATION(try[c].xincarnation) && SAMEEXTENDED(s) ->
      assert(!try[c].evicted);                        /* an evicted lease ends */
      version(s); OWN(s).ver = s.seq; OWN(s).owner = c;
      OWN(s).round++;
@@ -381,12 +381,12 @@ inline extend(s) {
      :: skip                                         /* the reply is lost */
      fi
   :: else ->
-     assert(!(try[c].valid && try[c].phase == RUNNING && try[c].xlife == life) || try[c].evicted)  /* survives */
+     assert(!(try[c].valid && try[c].phase == RUNNING && try[c].xincarnation == incarnation) || try[c].evicted)  /* survives */
   fi;
-  try[c].xver = 0; try[c].xlife = 0                  /* not needed any more: fewer states */
+  try[c].xver = 0; try[c].xincarnation = 0                  /* not needed any more: fewer states */
 }
 
-/* The claim that another life has forgotten is there again, with its lease, unless another has
+/* The claim that another incarnation has forgotten is there again, with its lease, unless another has
  * come since it was read. */
 #ifdef NOJOINVERSION
 #define SAMEJOINED(s) 1
@@ -412,7 +412,7 @@ inline join(s) {
      replace(s);
      s.fence = MAX(s.fence, try[c].token);
      if
-     :: try[c].phase == RUNNING && try[c].valid -> try[c].basis = 0; try[c].life = 2
+     :: try[c].phase == RUNNING && try[c].valid -> try[c].basis = 0; try[c].incarnation = 2
      :: skip                                         /* the reply is lost */
      fi
   :: else
@@ -437,7 +437,7 @@ inline close(s, as) {
 inline finish(s) {
   try[c].finishing = 0;
   if
-  :: INLIFE(try[c].life) && MINE(s) ->
+  :: OFINCARNATION(try[c].incarnation) && MINE(s) ->
      close(s, DONE);
      effects[try[c].tick]++;
      assert(effects[try[c].tick] == 1);              /* effects once */
@@ -492,12 +492,12 @@ end:
         blocks(now_);
         if
 #ifdef OLDALIVE
-        :: life == 2 && k > TICKS && !SURE(old, 0) && FREE(old, k) -> /* the old server knows of no other life */
-           try[c].token = old.fence + 1; try[c].before = issued; try[c].valid = 1; try[c].life = 2;
+        :: incarnation == 2 && k > TICKS && !SURE(old, 0) && FREE(old, k) -> /* the old server knows of no other incarnation */
+           try[c].token = old.fence + 1; try[c].before = issued; try[c].valid = 1; try[c].incarnation = 2;
            k = 0; version(old); old.owner = c; old.tick = try[c].tick; old.fence = try[c].token; old.cver = old.seq; old.state = OPEN; old.lease[0].owner = c;
            begin()
 #endif
-        :: (k <= TICKS || life == 2) && !ABSTAINS(k) && FREE(now_, k) && !blocked ->
+        :: (k <= TICKS || incarnation == 2) && !ABSTAINS(k) && FREE(now_, k) && !blocked ->
            k = 0; read(now_)
         :: else -> k = 0; try[c].tick = 0; try[c].beside = 0
         fi;
@@ -505,13 +505,13 @@ end:
      :: try[c].pending -> deliver(now_)
      :: try[c].phase == SENT && try[c].pending -> try[c].phase = UNSURE
      :: try[c].phase == UNSURE -> look(now_)
-     :: try[c].phase == GAVEUP && HAS(now_, c, KEY(c)) && INLIFE(try[c].life) -> close(now_, VOIDED)
+     :: try[c].phase == GAVEUP && HAS(now_, c, KEY(c)) && OFINCARNATION(try[c].incarnation) -> close(now_, VOIDED)
      :: try[c].valid && try[c].phase != IDLE -> try[c].valid = 0
 #ifdef OBSERVES
      :: try[c].phase == IDLE -> select(k : 0 .. LASTKEY);
         if
         :: COUNTS(now_, k) && !STILLSEEN(now_, k) ->
-           SEEN(k).ver = now_.lease[k].ver; SEEN(k).life = life; SEEN(k).owner = now_.lease[k].owner; SEEN(k).round = now_.lease[k].round;
+           SEEN(k).ver = now_.lease[k].ver; SEEN(k).incarnation = incarnation; SEEN(k).owner = now_.lease[k].owner; SEEN(k).round = now_.lease[k].round;
            SEEN(k).aged = 0
         :: SEEN(k).ver > 0 && !SEEN(k).aged && !SEENLASTS(k) -> SEEN(k).aged = 1
         :: else
@@ -519,11 +519,11 @@ end:
 #endif
 #ifdef EXTENDS
      :: try[c].phase == RUNNING && try[c].valid && !try[c].extending && OWN(now_).owner == c && now_.seq < EXTENDS ->
-        try[c].xver = OWN(now_).ver; try[c].xlife = try[c].life; try[c].extending = 1
+        try[c].xver = OWN(now_).ver; try[c].xincarnation = try[c].incarnation; try[c].extending = 1
      :: try[c].extending -> extend(now_)
 #endif
 #ifdef JOINS
-     :: life == 2 && try[c].phase == RUNNING && try[c].valid && !try[c].joining && try[c].life == 1 && !HAS(now_, c, KEY(c)) && MAYJOIN(now_) ->
+     :: incarnation == 2 && try[c].phase == RUNNING && try[c].valid && !try[c].joining && try[c].incarnation == 1 && !HAS(now_, c, KEY(c)) && MAYJOIN(now_) ->
         try[c].cver = now_.cver; readLeases(now_); try[c].joining = 1
      :: try[c].joining -> join(now_)
 #endif
@@ -533,7 +533,7 @@ end:
         try[c].valid = 0                             /* its work is over */
      :: try[c].finishing -> finish(now_)
 #else
-     :: try[c].phase == RUNNING && HAS(now_, c, KEY(c)) && INLIFE(try[c].life) ->
+     :: try[c].phase == RUNNING && HAS(now_, c, KEY(c)) && OFINCARNATION(try[c].incarnation) ->
         close(now_, DONE);
         ended[try[c].tick] = 1; try[c].phase = ENDED; try[c].valid = 0
 #endif
@@ -565,12 +565,12 @@ end:
      fi;
      blocked = 0 }
 #endif
-#if LIVES > 1
-  :: atomic { life == 1 -> assign(copy, now_) }
+#if INCARNATIONS > 1
+  :: atomic { incarnation == 1 -> assign(copy, now_) }
 #ifdef OLDALIVE
-  :: atomic { life == 1 -> assign(old, now_); assign(now_, copy); life = 2 }
+  :: atomic { incarnation == 1 -> assign(old, now_); assign(now_, copy); incarnation = 2 }
 #else
-  :: atomic { life == 1 -> assign(now_, copy); life = 2 }
+  :: atomic { incarnation == 1 -> assign(now_, copy); incarnation = 2 }
 #endif
 #endif
   od

@@ -21,7 +21,7 @@ import (
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/problem"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -161,10 +161,10 @@ func (a *API) Read(ctx context.Context, r *http.Request, id identity.Identity, p
 	return c.route.answer(ctx, c)
 }
 
-// An Action is a route of an act, for the page with its form.
+// An Action is a route of a command, for the page with its form.
 type Action struct {
 	Role identity.Role // required
-	Kind acts.Kind
+	Kind commands.Kind
 
 	api   *API
 	route route
@@ -199,7 +199,7 @@ type route struct {
 	method, path string // below Prefix
 	about        string // in one line
 	role         identity.Role
-	kind         acts.Kind // of an act, else ""
+	kind         commands.Kind // of a command, else ""
 	query        []param
 	body         any // a value of the body's type, or nil
 	reply        any // a value of the answer's type
@@ -230,11 +230,11 @@ func auditing() []param {
 	return []param{
 		limitParam(),
 		{name: "cursor", about: "The next of the page before.", schema: short(200)},
-		{name: "since", about: "Only acts from this time on.", schema: timeSchema()},
-		{name: "by", about: "Only acts whose author's name or address contains this text.", schema: short(200)},
-		{name: "job", about: "Only acts on the job with this key, or on the tag.", schema: short(200)},
-		{name: "act", about: "Only these acts.", list: true, schema: listOf(enum(acts.Kinds()...))},
-		{name: "refused", about: "yes: only refused acts; no: only the others.", schema: enum("yes", "no")},
+		{name: "since", about: "Only commands from this time on.", schema: timeSchema()},
+		{name: "by", about: "Only commands whose author's name or address contains this text.", schema: short(200)},
+		{name: "job", about: "Only commands on the job with this key, or on the tag.", schema: short(200)},
+		{name: "act", about: "Only these commands.", list: true, schema: listOf(enum(commands.Kinds()...))},
+		{name: "refused", about: "yes: only refused commands; no: only the others.", schema: enum("yes", "no")},
 	}
 }
 
@@ -264,8 +264,8 @@ func routes() []route {
 		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: Page[view.Node]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Nodes(ctx), nil) }},
 		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: Page[view.Check]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Checks(ctx), nil) }},
 		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: Page[view.Lock]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Locks(ctx)) }},
-		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: Page[view.Act]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Pauses(ctx)) }},
-		{path: "/audit", about: "Acts on the cluster, done and refused, newest first.", query: auditing(), reply: Page[view.Act]{}, answer: answerAudit},
+		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: Page[view.Command]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Pauses(ctx)) }},
+		{path: "/audit", about: "Commands on the cluster, done and refused, newest first.", query: auditing(), reply: Page[view.Command]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration of the serving replica, without secrets, and the hashes of the others.", reply: Configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "A set of jobs that replicas serve, or served within a day.", reply: JobSet{}, answer: answerJobSet},
 		{path: "/configuration/diff", about: "The differences between two sets of jobs, by job and setting.", query: []param{
@@ -277,20 +277,20 @@ func routes() []route {
 	for i := range list {
 		list[i].method, list[i].role, list[i].status = http.MethodGet, identity.Viewer, http.StatusOK
 	}
-	return append(list, actRoutes()...)
+	return append(list, commandRoutes()...)
 }
 
-// actRoutes lists the routes of acts.
-func actRoutes() []route {
+// commandRoutes lists the routes of commands.
+func commandRoutes() []route {
 	list := []route{
-		{path: "/jobs/{job}/trigger", kind: acts.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Act{}, answer: askTrigger},
-		{path: "/jobs/{job}/backfill", kind: acts.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: askBackfill},
-		{path: "/jobs/{job}/cancel", kind: acts.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: askCancel},
-		{path: "/jobs/{job}/pause", kind: acts.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(acts.Pause)},
-		{path: "/jobs/{job}/resume", kind: acts.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(acts.Resume)},
-		{path: "/pause", kind: acts.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: pauseResult{}, answer: askPause},
-		{path: "/resume", kind: acts.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: pauseResult{}, answer: askResume},
-		{path: "/locks/{job}/release", kind: acts.Release, role: identity.Admin, about: "Take a lock from its holder by force.", body: releaseBody{}, reply: view.Lock{}, answer: askRelease},
+		{path: "/jobs/{job}/trigger", kind: commands.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Command{}, answer: askTrigger},
+		{path: "/jobs/{job}/backfill", kind: commands.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: askBackfill},
+		{path: "/jobs/{job}/cancel", kind: commands.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: askCancel},
+		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(commands.Pause)},
+		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(commands.Resume)},
+		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: pauseResult{}, answer: askPause},
+		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: pauseResult{}, answer: askResume},
+		{path: "/locks/{job}/release", kind: commands.Release, role: identity.Admin, about: "Take a lock from its holder by force.", body: releaseBody{}, reply: view.Lock{}, answer: askRelease},
 	}
 	for i := range list {
 		list[i].method, list[i].status = http.MethodPost, http.StatusOK

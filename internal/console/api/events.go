@@ -118,7 +118,7 @@ func (s *stream) write(text string) bool {
 
 // An event is one server-sent event.
 type event struct {
-	name string // run, tick, act, replica
+	name string // run, tick, command, replica
 	data []byte
 }
 
@@ -127,7 +127,7 @@ const (
 	beatEvery   = 15 * time.Second // keeps the connection through proxies
 	sendWithin  = 30 * time.Second // then the listener is dropped
 	maxQueued   = 256              // per listener; a slower one is dropped
-	polledRows  = 50               // entries and acts per poll
+	polledRows  = 50               // entries and commands per poll
 	shareOfTime = 10               // polls take at most 1/10 of the time
 )
 
@@ -241,9 +241,9 @@ func (h *hub) poll(ctx context.Context, last *seen) {
 	if err == nil {
 		last.ticks = broadcastNew(h, last.ticks, page.Entries, tickEvent)
 	}
-	acts, err := control.Audit(ctx, polledRows)
+	commands, err := control.Audit(ctx, polledRows)
 	if err == nil {
-		last.acts = broadcastNew(h, last.acts, acts, func(a view.Act) (string, string, any) {
+		last.commands = broadcastNew(h, last.commands, commands, func(a view.Command) (string, string, any) {
 			return fmt.Sprint(a.ID, a.Closed != nil), "act", a
 		})
 	}
@@ -265,7 +265,7 @@ func tickEvent(e ledger.Entry) (key, name string, row any) {
 }
 
 // seen are the keys of the last poll's rows; nil before the first.
-type seen struct{ ticks, acts, replicas map[string]bool }
+type seen struct{ ticks, commands, replicas map[string]bool }
 
 // broadcastNew sends the rows that are new or changed since the last poll, last row first;
 // none at the first poll. It returns the current keys.

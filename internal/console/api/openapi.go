@@ -14,7 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/quorate/quorate/internal/console/problem"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -43,7 +43,7 @@ func document(list []route, cfg Config) ([]byte, error) {
 		}
 		item[strings.ToLower(list[i].method)] = op
 	}
-	paths[Prefix+"/events"] = object{"get": parts.eventsOperation("get_events", "New events, as server-sent events: run, tick, act and replica, each with a row of the listings.")}
+	paths[Prefix+"/events"] = object{"get": parts.eventsOperation("get_events", "New events, as server-sent events: run, tick, command and replica, each with a row of the listings.")}
 	following := parts.eventsOperation("get_runs_run_events", "The log of a run, as server-sent events: log with text and cut, beat for each extension of its lease, and last finished with its row. An event's ID is the position in the log.")
 	following["parameters"] = []object{
 		{"name": "run", "in": "path", "required": true, "schema": object{"type": "string"}},
@@ -54,7 +54,7 @@ func document(list []route, cfg Config) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Quorate", "version": "1",
-			"description": "State of a cluster, and acts on it. Times are RFC 3339 in UTC. New releases may add fields and never remove any.",
+			"description": "State of a cluster, and commands on it. Times are RFC 3339 in UTC. New releases may add fields and never remove any.",
 		},
 		"servers":    []object{{"url": cmp.Or(cfg.BasePath, "/")}},
 		"paths":      paths,
@@ -144,16 +144,16 @@ func parameters(rt *route) []object {
 	if rt.named() {
 		list = append(list, object{
 			"name": "Idempotency-Key", "in": "header", "schema": short(maxKey),
-			"description": "Names the act: repeating a request with the same key has no further effect; another act with the key is 422.",
+			"description": "Names the command: repeating a request with the same key has no further effect; another command with the key is 422.",
 		})
 	}
 	return list
 }
 
-// named reports whether the act takes an Idempotency-Key. Cancel and release are idempotent
+// named reports whether the command takes an Idempotency-Key. Cancel and release are idempotent
 // without one.
 func (rt *route) named() bool {
-	return rt.kind != "" && rt.kind != acts.Cancel && rt.kind != acts.Release
+	return rt.kind != "" && rt.kind != commands.Cancel && rt.kind != commands.Release
 }
 
 // responses lists the responses of a route.
@@ -220,13 +220,13 @@ func integer(name, about string, least, most, usual int) param {
 
 // schemas has the schemas of types that differ from their Go types.
 func schemas() map[reflect.Type]*jsonschema.Schema {
-	one, most := 1, acts.MaxText
+	one, most := 1, commands.MaxText
 	two, fewer := 2, 500 // the nodes keep it with the lock
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[ledger.Outcome]():  enum(ledger.Outcomes()...),
 		reflect.TypeFor[ledger.Trigger]():  enum(ledger.Triggers()...),
 		reflect.TypeFor[ledger.Code]():     enum(ledger.Codes()...),
-		reflect.TypeFor[acts.Kind]():       enum(acts.Kinds()...),
+		reflect.TypeFor[commands.Kind]():   enum(commands.Kinds()...),
 		reflect.TypeFor[identity.Role]():   enum(identity.Roles()...),
 		reflect.TypeFor[json.RawMessage](): {Types: []string{"object", "null"}, Description: "Overrides the configured params, key by key."},
 		reflect.TypeFor[reason]():          {Type: "string", MinLength: &one, MaxLength: &most, Description: "Reason, for the audit log."},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -91,7 +91,7 @@ func answerNext(ctx context.Context, c *call) (any, error) {
 func answerAudit(ctx context.Context, c *call) (any, error) {
 	q := view.AuditQuery{
 		Limit: c.number("limit"), After: c.text("cursor"), Since: c.time("since"), By: c.text("by"), Job: c.text("job"),
-		Kinds: words[acts.Kind](c, "act"),
+		Kinds: words[commands.Kind](c, "act"),
 	}
 	if text := c.text("refused"); text != "" {
 		q.Refused = new(text == "yes")
@@ -120,11 +120,11 @@ func answerWhoami(_ context.Context, c *call) (any, error) {
 
 // A JobDetail is one job.
 type JobDetail struct {
-	Job      string      `json:"job" jsonschema:"Its current name."`
-	Versions []view.Job  `json:"versions" jsonschema:"Served versions, or the one served last."`
-	Next     []view.Next `json:"next" jsonschema:"Next ticks."`
-	Open     []view.Act  `json:"open" jsonschema:"Pending requests and pauses."`
-	Unknown  *string     `json:"unknown,omitempty" jsonschema:"Why pauses and requests are not known: the nodes are new or have restarted. Else missing."`
+	Job      string         `json:"job" jsonschema:"Its current name."`
+	Versions []view.Job     `json:"versions" jsonschema:"Served versions, or the one served last."`
+	Next     []view.Next    `json:"next" jsonschema:"Next ticks."`
+	Open     []view.Command `json:"open" jsonschema:"Pending requests and pauses."`
+	Unknown  *string        `json:"unknown,omitempty" jsonschema:"Why pauses and requests are not known: the nodes are new or have restarted. Else missing."`
 }
 
 // nextOfJob is how many next ticks a job shows.
@@ -147,19 +147,19 @@ func answerJob(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, unknown, err := c.cfg.Control.OpenActs(ctx)
+	open, unknown, err := c.cfg.Control.OpenCommands(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d.MarkNext(next, open.Pauses, unknown)
 	last := slices.MaxFunc(rows, func(x, y view.Job) int { return x.Info.Published.Compare(y.Info.Published) })
-	answer := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []view.Act{}, Unknown: view.Optional(unknown)}
+	answer := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []view.Command{}, Unknown: view.Optional(unknown)}
 	for i, row := range rows {
 		rows[i].Paused = view.Optional(row.Info.PausedBy(open.Pauses))
 	}
-	for _, act := range slices.Concat(open.Pauses, open.Requests) {
-		if act.All || act.Job == last.Key || slices.Contains(last.Info.Tags, act.Tag) {
-			answer.Open = append(answer.Open, view.NewAct(act))
+	for _, command := range slices.Concat(open.Pauses, open.Requests) {
+		if command.All || command.Job == last.Key || slices.Contains(last.Info.Tags, command.Tag) {
+			answer.Open = append(answer.Open, view.NewCommand(command))
 		}
 	}
 	return answer, nil

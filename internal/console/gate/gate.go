@@ -2,7 +2,7 @@
 // that names users, and refuses what the user's role does not allow.
 //
 // Failed logins are counted by address and by user; too many make both wait. Writes from
-// pages of other origins are refused. Refused acts are recorded in the cluster's audit log,
+// pages of other origins are refused. Refused commands are recorded in the cluster's audit log,
 // up to a limit, and all of them in the replica's log.
 package gate
 
@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/problem"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -35,8 +35,8 @@ type Config struct {
 	Proxy identity.Proxy
 	// Identify, if set, is called first to identify a user; false: unknown.
 	Identify func(*http.Request) (identity.Identity, bool)
-	// Note records a refused act in the audit log, within Timeout.
-	Note    func(context.Context, acts.Act) error
+	// Note records a refused command in the audit log, within Timeout.
+	Note    func(context.Context, commands.Command) error
 	Timeout time.Duration
 	// Logger. Default: discards.
 	Logger *slog.Logger
@@ -64,7 +64,7 @@ type Gate struct {
 	origins  *http.CrossOriginProtection
 
 	noting sync.Mutex
-	noted  failCount // refusals in the audit log, which must not displace other acts
+	noted  failCount // refusals in the audit log, which must not displace other commands
 }
 
 // New returns a gate of a valid configuration.
@@ -91,8 +91,8 @@ func (g *Gate) HasSessions() bool { return g.cfg.Identify != nil }
 func (g *Gate) Origin(r *http.Request) error { return g.origins.Check(r) }
 
 // Admit returns the user of a request that needs a role, or why the request is refused. Kind
-// is that of its act, or "".
-func (g *Gate) Admit(r *http.Request, needed identity.Role, kind acts.Kind) (identity.Identity, *problem.Problem) {
+// is that of its command, or "".
+func (g *Gate) Admit(r *http.Request, needed identity.Role, kind commands.Kind) (identity.Identity, *problem.Problem) {
 	id, wrong := g.Identify(r)
 	if wrong == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := g.origins.Check(r); err != nil {
@@ -128,18 +128,18 @@ const (
 	noteMost   = 10
 )
 
-// noteRefusal logs a refused act, and records it in the audit log.
-func (g *Gate) noteRefusal(r *http.Request, kind acts.Kind, id identity.Identity, wrong *problem.Problem) {
-	act := acts.Act{
-		Kind: kind, Job: r.PathValue("job"), All: r.PathValue("job") == "", By: id.By(), Result: acts.RefusedResult + wrong.Detail,
+// noteRefusal logs a refused command, and records it in the audit log.
+func (g *Gate) noteRefusal(r *http.Request, kind commands.Kind, id identity.Identity, wrong *problem.Problem) {
+	command := commands.Command{
+		Kind: kind, Job: r.PathValue("job"), All: r.PathValue("job") == "", By: id.By(), Result: commands.RefusedResult + wrong.Detail,
 	}
 	var said struct {
 		Reason string `json:"reason"`
 	}
 	if text, err := io.ReadAll(io.LimitReader(r.Body, maxBody)); err == nil && json.Unmarshal(text, &said) == nil {
-		act.Reason = said.Reason
+		command.Reason = said.Reason
 	}
-	g.cfg.Logger.Warn("an act was refused", "act", string(act.Kind), "of", act.Target(), "by", act.By, "why", wrong.Detail)
+	g.cfg.Logger.Warn("a command was refused", "act", string(command.Kind), "of", command.Target(), "by", command.By, "why", wrong.Detail)
 	g.noting.Lock()
 	if now := time.Now(); !now.Before(g.noted.until) {
 		g.noted = failCount{until: now.Add(noteWindow)}
@@ -152,8 +152,8 @@ func (g *Gate) noteRefusal(r *http.Request, kind acts.Kind, id identity.Identity
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), g.cfg.Timeout)
 	defer cancel()
-	if err := g.cfg.Note(ctx, act); err != nil {
-		g.cfg.Logger.Warn("the audit log could not record a refused act", "why", err)
+	if err := g.cfg.Note(ctx, command); err != nil {
+		g.cfg.Logger.Warn("the audit log could not record a refused command", "why", err)
 	}
 }
 

@@ -120,7 +120,7 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 
 // auditPage shows the audit log.
 type auditPage struct {
-	Acts     []view.Act
+	Commands []view.Command
 	Kinds    []string
 	Filtered bool
 	More     string // next page, or ""
@@ -130,8 +130,8 @@ func loadAudit(ctx context.Context, v *visit) (any, error) {
 	filters := v.only("since", "by", "job", "act", "refused")
 	query := v.only("limit", "cursor")
 	maps.Copy(query, filters)
-	p, err := rows[view.Act](ctx, v, "/audit", query)
-	return auditPage{Acts: p.Items, Kinds: v.p.api.Choices("/audit", "act"), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
+	p, err := rows[view.Command](ctx, v, "/audit", query)
+	return auditPage{Commands: p.Items, Kinds: v.p.api.Choices("/audit", "act"), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
 }
 
 // configurationPage shows this replica's configuration, the served sets of jobs, and their

@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -47,9 +47,9 @@ type choice struct {
 	Here       bool
 }
 
-// openActs are the acts in force.
-type openActs struct {
-	acts.Open
+// openCommands are the commands in force.
+type openCommands struct {
+	commands.Open
 	unknown string // why they are not known
 }
 
@@ -60,7 +60,7 @@ type glance struct {
 	replicas api.Page[view.Replica]
 	entries  []ledger.Entry
 	next     api.Page[view.Next]
-	open     openActs
+	open     openCommands
 	asked    time.Time // start of the range
 	since    time.Time // start of the entries
 	cut      bool      // there are too many entries for the range
@@ -145,9 +145,9 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 		return err
 	})
 	part(func() error {
-		open, err := lastKnown(v, "open", func() (openActs, error) {
-			open, unknown, err := v.p.cfg.Control.OpenActs(ctx)
-			return openActs{open, unknown}, err
+		open, err := lastKnown(v, "open", func() (openCommands, error) {
+			open, unknown, err := v.p.cfg.Control.OpenCommands(ctx)
+			return openCommands{open, unknown}, err
 		})
 		all.open = open
 		return err

@@ -76,7 +76,7 @@ type Pages struct {
 // New returns the pages, which read the API. It has the same cfg.
 func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*Pages, error) {
 	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, sheets: sheets(), templates: map[string]*template.Template{}}
-	names := []string{"problem", "act"}
+	names := []string{"problem", "command"}
 	for _, one := range p.sheets {
 		names = append(names, one.name)
 	}
@@ -97,7 +97,7 @@ func (p *Pages) Route(mux *http.ServeMux) {
 	for _, one := range p.sheets {
 		mux.HandleFunc("GET "+one.path, func(w http.ResponseWriter, r *http.Request) { p.serveSheet(w, r, one) })
 	}
-	p.routeActs(mux)
+	p.routeCommands(mux)
 	mux.HandleFunc("GET /login", p.serveLogin)
 	mux.HandleFunc("GET /static/{file}", p.serveFile)
 	mux.HandleFunc("POST /theme", p.serveTheme)

@@ -29,7 +29,7 @@ type visit struct {
 	ID    identity.Identity
 	Title string
 	Data  any    // the content of the page
-	Done  string // confirms the act that was just requested
+	Done  string // confirms the command that was just requested
 }
 
 // asOf is the time of the data about replicas.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // A Problem is an error answer as in RFC 9457.
@@ -26,12 +26,12 @@ type Problem struct {
 	Code   string `json:"code" jsonschema:"For programs; it never changes."`
 
 	Wait  time.Duration `json:"-"` // after which it makes sense to try again
-	Grace bool          `json:"-"` // the store answers, but does not vouch for acts yet
+	Grace bool          `json:"-"` // the store answers, but does not vouch for commands yet
 
 	heading string // of its page, if the status does not say it
 }
 
-// CodeReused means that the Idempotency-Key was used for another act.
+// CodeReused means that the Idempotency-Key was used for another command.
 const CodeReused = "key_reused"
 
 // codeSplit: concurrent requests split the votes.
@@ -68,14 +68,14 @@ func TooMany(detail string, wait time.Duration) *Problem {
 // error.
 func Of(err error, oneStore bool) *Problem {
 	text := strings.Join(strings.Split(err.Error(), "\n"), "; ")
-	_, act := errors.AsType[*acts.Error](err)
+	_, command := errors.AsType[*commands.Error](err)
 	_, invalid := errors.AsType[*view.InvalidError](err)
 	_, impossible := errors.AsType[*view.ImpossibleError](err)
-	_, reused := errors.AsType[*acts.ReusedIDError](err)
+	_, reused := errors.AsType[*commands.ReusedIDError](err)
 	switch {
 	case reused:
-		return New(http.StatusUnprocessableEntity, CodeReused, "this Idempotency-Key was used for another act; choose a new one")
-	case act, invalid, errors.Is(err, view.ErrCursor):
+		return New(http.StatusUnprocessableEntity, CodeReused, "this Idempotency-Key was used for another command; choose a new one")
+	case command, invalid, errors.Is(err, view.ErrCursor):
 		return BadRequest(text)
 	case impossible:
 		return New(http.StatusConflict, "impossible", text)
@@ -83,7 +83,7 @@ func Of(err error, oneStore bool) *Problem {
 		return New(http.StatusNotFound, "not_found", text)
 	case errors.Is(err, locking.ErrNoQuorum):
 		p := New(http.StatusServiceUnavailable, "no_quorum", text)
-		p.Wait, p.Grace = 5*time.Second, errors.Is(err, acts.ErrGrace)
+		p.Wait, p.Grace = 5*time.Second, errors.Is(err, commands.ErrGrace)
 		switch {
 		case p.Grace && oneStore:
 			p.heading = "The store is new or has restarted"

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// An Act is one operator request, as the audit log shows it.
-type Act struct {
+// A Command is one operator request, as the audit log shows it.
+type Command struct {
 	ID          string          `json:"id"`
 	At          string          `json:"at" jsonschema:"When it was asked for."`
-	Kind        acts.Kind       `json:"kind" jsonschema:"Kind of act."`
+	Kind        commands.Kind   `json:"kind" jsonschema:"Kind of command."`
 	Job         *string         `json:"job" jsonschema:"Job that it applies to; null for a tag or all jobs."`
 	Tag         *string         `json:"tag" jsonschema:"Tag whose jobs it applies to."`
 	All         bool            `json:"all" jsonschema:"It applies to all jobs."`
@@ -33,34 +33,34 @@ type Act struct {
 	Closed      *string         `json:"closed" jsonschema:"When the result was known."`
 }
 
-// NewAct returns an act as a row.
-func NewAct(act acts.Act) Act {
-	row := Act{
-		ID: act.ID, At: Text(Stamp(act.At)), Kind: act.Kind, Job: Optional(act.Job), Tag: Optional(act.Tag), All: act.All,
-		By: Optional(act.By), Reason: Optional(act.Reason), Run: Optional(act.Run), Parent: Optional(act.Parent),
-		Params: act.Params, From: Stamp(act.From), To: Stamp(act.To),
-		Result: Optional(act.Result), Closed: Stamp(act.Closed),
+// NewCommand returns a command as a row.
+func NewCommand(command commands.Command) Command {
+	row := Command{
+		ID: command.ID, At: Text(Stamp(command.At)), Kind: command.Kind, Job: Optional(command.Job), Tag: Optional(command.Tag), All: command.All,
+		By: Optional(command.By), Reason: Optional(command.Reason), Run: Optional(command.Run), Parent: Optional(command.Parent),
+		Params: command.Params, From: Stamp(command.From), To: Stamp(command.To),
+		Result: Optional(command.Result), Closed: Stamp(command.Closed),
 	}
-	asked := act.Within > 0 // a note was not
-	if act.Kind.Request() && asked {
-		row.Expires = Stamp(act.Expires())
+	asked := command.Within > 0 // a note was not
+	if command.Kind.Request() && asked {
+		row.Expires = Stamp(command.Expires())
 	}
-	if act.Concurrency > 0 {
-		row.Concurrency = &act.Concurrency
+	if command.Concurrency > 0 {
+		row.Concurrency = &command.Concurrency
 	}
-	if act.Kind == acts.Trigger && asked {
-		row.Run = Optional(TriggeredRun(act).ID())
+	if command.Kind == commands.Trigger && asked {
+		row.Run = Optional(TriggeredRun(command).ID())
 	}
 	return row
 }
 
 // TriggeredRun returns what is known of a triggered run before it begins.
-func TriggeredRun(act acts.Act) ledger.Entry {
-	return ledger.Entry{Job: act.Job, Tick: act.At, Order: act.At, Stream: acts.StreamManual}
+func TriggeredRun(command commands.Command) ledger.Entry {
+	return ledger.Entry{Job: command.Job, Tick: command.At, Order: command.At, Stream: commands.StreamManual}
 }
 
-// Target returns what the act applies to, in words.
-func (a Act) Target() string {
+// Target returns what the command applies to, in words.
+func (a Command) Target() string {
 	switch {
 	case a.All:
 		return "all jobs"
@@ -72,72 +72,72 @@ func (a Act) Target() string {
 	return ""
 }
 
-// Audit lists the latest acts, newest first.
-func (r Reader) Audit(ctx context.Context, limit int) ([]Act, error) {
-	list, err := r.Acts.Audit(ctx, limit)
-	return rowsOf(list, err, NewAct)
+// Audit lists the latest commands, newest first.
+func (r Reader) Audit(ctx context.Context, limit int) ([]Command, error) {
+	list, err := r.Commands.Audit(ctx, limit)
+	return rowsOf(list, err, NewCommand)
 }
 
-// An AuditQuery filters the audit log. Empty fields match every act.
+// An AuditQuery filters the audit log. Empty fields match every command.
 type AuditQuery struct {
 	Limit int
-	After string // the ID of an act: only older acts
+	After string // the ID of a command: only older commands
 	Since time.Time
 	By    string // a part of the name of who asked
 	Job   string // the key of a job, or a tag
-	Kinds []acts.Kind
-	// Refused: true for refused acts only, false for all others.
+	Kinds []commands.Kind
+	// Refused: true for refused commands only, false for all others.
 	Refused *bool
 }
 
-// matches reports whether the query matches an act.
-func (q AuditQuery) matches(act acts.Act) bool {
-	return !act.At.Before(q.Since) && strings.Contains(strings.ToLower(act.By), strings.ToLower(q.By)) &&
-		(q.Job == "" || q.Job == act.Job || q.Job == act.Tag) &&
-		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, act.Kind)) &&
-		(q.Refused == nil || *q.Refused == act.Refused())
+// matches reports whether the query matches a command.
+func (q AuditQuery) matches(command commands.Command) bool {
+	return !command.At.Before(q.Since) && strings.Contains(strings.ToLower(command.By), strings.ToLower(q.By)) &&
+		(q.Job == "" || q.Job == command.Job || q.Job == command.Tag) &&
+		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, command.Kind)) &&
+		(q.Refused == nil || *q.Refused == command.Refused())
 }
 
-// OpenActs returns the acts in force. Unknown says why they are not known although a
+// OpenCommands returns the commands in force. Unknown says why they are not known although a
 // quorum of nodes answers: new nodes do not vouch for pauses before their grace ends.
-func (r Reader) OpenActs(ctx context.Context) (open acts.Open, unknown string, err error) {
-	open, err = r.Acts.Open(ctx)
-	if errors.Is(err, acts.ErrGrace) {
-		return acts.Open{}, "Pauses and requests are not known yet, and no tick starts: " + err.Error(), nil
+func (r Reader) OpenCommands(ctx context.Context) (open commands.Open, unknown string, err error) {
+	open, err = r.Commands.Open(ctx)
+	if errors.Is(err, commands.ErrGrace) {
+		return commands.Open{}, "Pauses and requests are not known yet, and no tick starts: " + err.Error(), nil
 	}
 	return open, "", err
 }
 
 // Pauses lists the pauses in force, oldest first.
-func (r Reader) Pauses(ctx context.Context) ([]Act, error) {
-	open, err := r.Acts.Open(ctx)
-	acts.Sort(open.Pauses)
-	return rowsOf(open.Pauses, err, NewAct)
+func (r Reader) Pauses(ctx context.Context) ([]Command, error) {
+	open, err := r.Commands.Open(ctx)
+	commands.Sort(open.Pauses)
+	return rowsOf(open.Pauses, err, NewCommand)
 }
 
-// AuditPage lists the acts that match the query, newest first. It covers the acts that
+// AuditPage lists the commands that match the query, newest first. It covers the commands that
 // the log guarantees to keep. Next is After of the next page, "" on the last one.
-func (r Reader) AuditPage(ctx context.Context, q AuditQuery) (rows []Act, next string, err error) {
-	list, err := r.Acts.Audit(ctx, max(q.Limit, acts.KeepAudit+acts.KeepRefused))
+func (r Reader) AuditPage(ctx context.Context, q AuditQuery) (rows []Command, next string, err error) {
+	list, err := r.Commands.Audit(ctx, max(q.Limit, commands.KeepAudit+commands.KeepRefused))
 	if err != nil {
 		return nil, "", err
 	}
 	if q.After != "" {
-		i := slices.IndexFunc(list, func(act acts.Act) bool { return act.ID == q.After })
+		i := slices.IndexFunc(list, func(command commands.Command) bool { return command.ID == q.After })
 		if i < 0 {
-			return nil, "", invalid("cursor: the audit log no longer keeps this act; ask without a cursor")
+			return nil, "", invalid("cursor: the audit log no longer keeps this command; ask without a cursor")
 		}
 		list = list[i+1:]
 	}
-	rows = []Act{}
-	for _, act := range list {
-		if !q.matches(act) {
+	rows = []Command{}
+	for _, command := range list {
+		if !q.matches(command) {
 			continue
 		}
 		if len(rows) == q.Limit {
 			return rows, rows[len(rows)-1].ID, nil
 		}
-		rows = append(rows, NewAct(act))
+		rows = append(rows, NewCommand(command))
 	}
 	return rows, "", nil
 }

@@ -10,20 +10,20 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A Control requests acts for the whole cluster. An act names its job by its current or
+// A Control requests commands for the whole cluster. A command names its job by its current or
 // former name; the caller sets By and Reason. Bad requests return an *InvalidError or a
-// *acts.Error, impossible ones an *ImpossibleError, unknown jobs ErrNotFound.
+// *commands.Error, impossible ones an *ImpossibleError, unknown jobs ErrNotFound.
 type Control struct {
 	Reader
 	// Evict takes the lock of a job, or a plain lock, from its holder. Token 0 stands
 	// for the only holder.
 	Evict func(ctx context.Context, name string, token locking.Token, reason string) (Lock, error)
-	// CheckParams, if set, returns a *acts.Error if a published job refuses the
+	// CheckParams, if set, returns a *commands.Error if a published job refuses the
 	// params of a request. Params that it cannot check are checked when the job runs.
 	CheckParams func(job scheduler.JobInfo, params json.RawMessage) error
 }
@@ -44,133 +44,133 @@ func invalid(format string, args ...any) error {
 	return &InvalidError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// resolveJob returns the act with the key of its job, and ErrNotFound for an unknown job. It
+// resolveJob returns the command with the key of its job, and ErrNotFound for an unknown job. It
 // reads the directory anew, since a cached one may be too old to act on.
-func (c Control) resolveJob(ctx context.Context, act acts.Act) (acts.Act, error) {
+func (c Control) resolveJob(ctx context.Context, command commands.Command) (commands.Command, error) {
 	c.Cache.Drop()
-	if act.Job == "" {
-		return act, nil
+	if command.Job == "" {
+		return command, nil
 	}
 	d, err := c.Directory(ctx)
 	if err != nil {
-		return act, err
+		return command, err
 	}
-	act.Job = d.Key(act.Job)
-	unknown := d.Require(act.Job)
-	if unknown == nil || act.Kind != acts.Resume {
-		return act, unknown
+	command.Job = d.Key(command.Job)
+	unknown := d.Require(command.Job)
+	if unknown == nil || command.Kind != commands.Resume {
+		return command, unknown
 	}
 	// A pause outlives the other records of a removed job.
-	open, err := c.Acts.Open(ctx)
-	if err == nil && !slices.ContainsFunc(open.Pauses, func(p acts.Act) bool { return p.Job == act.Job }) {
+	open, err := c.Commands.Open(ctx)
+	if err == nil && !slices.ContainsFunc(open.Pauses, func(p commands.Command) bool { return p.Job == command.Job }) {
 		err = unknown
 	}
-	return act, err
+	return command, err
 }
 
-// Trigger requests one run of a job, now. The Job of the returned act is the key; see
+// Trigger requests one run of a job, now. The Job of the returned command is the key; see
 // TriggeredRun for the run.
-func (c Control) Trigger(ctx context.Context, act acts.Act) (acts.Act, error) {
-	act.Kind = acts.Trigger
-	act, err := c.resolveJob(ctx, act)
+func (c Control) Trigger(ctx context.Context, command commands.Command) (commands.Command, error) {
+	command.Kind = commands.Trigger
+	command, err := c.resolveJob(ctx, command)
 	if err != nil {
-		return act, err
+		return command, err
 	}
-	if len(act.Params) > 0 && c.CheckParams != nil {
+	if len(command.Params) > 0 && c.CheckParams != nil {
 		d, err := c.Directory(ctx)
 		if err == nil {
-			err = c.CheckParams(d.Last[act.Job].JobInfo, act.Params)
+			err = c.CheckParams(d.Last[command.Job].JobInfo, command.Params)
 		}
 		if err != nil {
-			return act, err
+			return command, err
 		}
 	}
-	return c.Acts.Do(ctx, act)
+	return c.Commands.Do(ctx, command)
 }
 
-// PauseOrResume pauses or resumes a job, a tag or all jobs, as act.Kind says. It also
-// does acts that look like a mistake, with a warning: jobs may get the tag later.
-func (c Control) PauseOrResume(ctx context.Context, act acts.Act) (done acts.Act, warning string, err error) {
-	if act, err = c.resolveJob(ctx, act); err != nil {
-		return act, "", err
+// PauseOrResume pauses or resumes a job, a tag or all jobs, as command.Kind says. It also
+// does commands that look like a mistake, with a warning: jobs may get the tag later.
+func (c Control) PauseOrResume(ctx context.Context, command commands.Command) (done commands.Command, warning string, err error) {
+	if command, err = c.resolveJob(ctx, command); err != nil {
+		return command, "", err
 	}
-	if warning, err = c.warning(ctx, act); err != nil {
-		return act, "", err
+	if warning, err = c.warning(ctx, command); err != nil {
+		return command, "", err
 	}
-	done, err = c.Acts.Do(ctx, act)
+	done, err = c.Commands.Do(ctx, command)
 	return done, warning, err
 }
 
-// Resume ends the pause with an ID. The act has no target. The error is ErrNotFound if
+// Resume ends the pause with an ID. The command has no target. The error is ErrNotFound if
 // no such pause is in force.
-func (c Control) Resume(ctx context.Context, act acts.Act, id string) (acts.Act, error) {
-	open, err := c.Acts.Open(ctx)
+func (c Control) Resume(ctx context.Context, command commands.Command, id string) (commands.Command, error) {
+	open, err := c.Commands.Open(ctx)
 	if err != nil {
-		return act, err
+		return command, err
 	}
-	i := slices.IndexFunc(open.Pauses, func(p acts.Act) bool { return p.ID == id })
-	var target acts.Act
+	i := slices.IndexFunc(open.Pauses, func(p commands.Command) bool { return p.ID == id })
+	var target commands.Command
 	if i >= 0 {
 		target = open.Pauses[i]
-	} else if target, err = c.audited(ctx, act.ID); err != nil {
-		return act, err
+	} else if target, err = c.audited(ctx, command.ID); err != nil {
+		return command, err
 	}
 	if target.ID == "" {
-		return act, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
+		return command, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
 	}
-	act.Kind, act.Job, act.Tag, act.All = acts.Resume, target.Job, target.Tag, target.All
-	return c.Acts.Do(ctx, act)
+	command.Kind, command.Job, command.Tag, command.All = commands.Resume, target.Job, target.Tag, target.All
+	return c.Commands.Do(ctx, command)
 }
 
-// audited returns the audited act with an ID, zero if there is none.
-func (c Control) audited(ctx context.Context, id string) (acts.Act, error) {
+// audited returns the audited command with an ID, zero if there is none.
+func (c Control) audited(ctx context.Context, id string) (commands.Command, error) {
 	if id == "" {
-		return acts.Act{}, nil
+		return commands.Command{}, nil
 	}
-	audit, err := c.Acts.Audit(ctx, acts.KeepAudit)
-	if i := slices.IndexFunc(audit, func(a acts.Act) bool { return a.ID == id }); i >= 0 {
+	audit, err := c.Commands.Audit(ctx, commands.KeepAudit)
+	if i := slices.IndexFunc(audit, func(a commands.Command) bool { return a.ID == id }); i >= 0 {
 		return audit[i], nil
 	}
-	return acts.Act{}, err
+	return commands.Command{}, err
 }
 
-func (c Control) warning(ctx context.Context, act acts.Act) (string, error) {
-	if act.Kind == acts.Pause {
+func (c Control) warning(ctx context.Context, command commands.Command) (string, error) {
+	if command.Kind == commands.Pause {
 		d, err := c.Directory(ctx)
-		if act.Tag == "" || slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return slices.Contains(v.Tags, act.Tag) }) {
+		if command.Tag == "" || slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return slices.Contains(v.Tags, command.Tag) }) {
 			return "", err
 		}
-		return "no job of this cluster has the " + act.Target(), err
+		return "no job of this cluster has the " + command.Target(), err
 	}
-	open, err := c.Acts.Open(ctx)
-	if slices.ContainsFunc(open.Pauses, func(p acts.Act) bool { return p.Target() == act.Target() }) {
+	open, err := c.Commands.Open(ctx)
+	if slices.ContainsFunc(open.Pauses, func(p commands.Command) bool { return p.Target() == command.Target() }) {
 		return "", err
 	}
-	return act.Target() + " was not paused", err
+	return command.Target() + " was not paused", err
 }
 
 // A Cancelled is the result of a cancel.
 type Cancelled struct {
-	Runs      []Run `json:"runs" jsonschema:"Runs that were asked to stop."` // under the current name of their job
-	Withdrawn []Act `json:"withdrawn" jsonschema:"Triggers and backfills that were withdrawn."`
+	Runs      []Run     `json:"runs" jsonschema:"Runs that were asked to stop."` // under the current name of their job
+	Withdrawn []Command `json:"withdrawn" jsonschema:"Triggers and backfills that were withdrawn."`
 }
 
-// maxCancelled bounds the runs of a job that one act cancels.
+// maxCancelled bounds the runs of a job that one command cancels.
 const maxCancelled = 100
 
-// Cancel asks the running runs of a job to stop, or only act.Run. With waiting it also
+// Cancel asks the running runs of a job to stop, or only command.Run. With waiting it also
 // withdraws the job's pending triggers and backfills. The error is ErrNotFound if there
 // was nothing to cancel.
-func (c Control) Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancelled, error) {
-	act.Kind = acts.Cancel
-	name := act.Job
-	act, err := c.resolveJob(ctx, act)
+func (c Control) Cancel(ctx context.Context, command commands.Command, waiting bool) (Cancelled, error) {
+	command.Kind = commands.Cancel
+	name := command.Job
+	command, err := c.resolveJob(ctx, command)
 	if err != nil {
 		return Cancelled{}, err
 	}
-	done := Cancelled{Runs: []Run{}, Withdrawn: []Act{}}
+	done := Cancelled{Runs: []Run{}, Withdrawn: []Command{}}
 	if waiting {
-		if done.Withdrawn, err = c.withdraw(ctx, act); err != nil {
+		if done.Withdrawn, err = c.withdraw(ctx, command); err != nil {
 			return done, err
 		}
 	}
@@ -178,14 +178,14 @@ func (c Control) Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancel
 	if err != nil {
 		return done, err
 	}
-	only := act.Run // with the job's current name or with its key
+	only := command.Run // with the job's current name or with its key
 	for _, e := range list {
 		kept := e
-		kept.Job = act.Job
-		if act.Run = kept.ID(); only != "" && only != e.ID() && only != act.Run {
+		kept.Job = command.Job
+		if command.Run = kept.ID(); only != "" && only != e.ID() && only != command.Run {
 			continue
 		}
-		if _, err := c.Acts.Do(ctx, act); err != nil {
+		if _, err := c.Commands.Do(ctx, command); err != nil {
 			return done, err
 		}
 		done.Runs = append(done.Runs, NewRun(e))
@@ -197,60 +197,60 @@ func (c Control) Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancel
 }
 
 // withdraw closes the job's pending triggers and backfills.
-func (c Control) withdraw(ctx context.Context, act acts.Act) ([]Act, error) {
-	closed := []Act{}
-	open, err := c.Acts.Open(ctx)
+func (c Control) withdraw(ctx context.Context, command commands.Command) ([]Command, error) {
+	closed := []Command{}
+	open, err := c.Commands.Open(ctx)
 	if err != nil {
 		return closed, err
 	}
-	result := "withdrawn by " + act.By
-	if act.Reason != "" {
-		result += ": " + act.Reason
+	result := "withdrawn by " + command.By
+	if command.Reason != "" {
+		result += ": " + command.Reason
 	}
 	var errs []error
 	for _, r := range open.Requests {
-		if r.Job != act.Job || r.Kind == acts.Cancel {
+		if r.Job != command.Job || r.Kind == commands.Cancel {
 			continue
 		}
-		if err := c.Acts.Close(ctx, r.ID, result); err != nil {
+		if err := c.Commands.Close(ctx, r.ID, result); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		closed = append(closed, NewAct(r))
+		closed = append(closed, NewCommand(r))
 	}
 	return closed, errors.Join(errs...)
 }
 
 // Planned returns the ticks that a backfill would run, oldest first, and the completed
-// act. It computes them from the published schedule.
-func (c Control) Planned(ctx context.Context, act acts.Act) ([]time.Time, acts.Act, error) {
-	act.Kind = acts.Backfill
-	name := act.Job
+// command. It computes them from the published schedule.
+func (c Control) Planned(ctx context.Context, command commands.Command) ([]time.Time, commands.Command, error) {
+	command.Kind = commands.Backfill
+	name := command.Job
 	c.Cache.Drop()
 	d, err := c.Directory(ctx)
 	if err != nil {
-		return nil, act, err
+		return nil, command, err
 	}
-	act.Job = d.Key(name)
-	if err := d.Require(act.Job); err != nil {
-		return nil, act, err
+	command.Job = d.Key(name)
+	if err := d.Require(command.Job); err != nil {
+		return nil, command, err
 	}
-	schedule, ok := c.schedule(d.Last[act.Job].JobInfo)
+	schedule, ok := c.schedule(d.Last[command.Job].JobInfo)
 	if !ok {
-		return nil, act, &ImpossibleError{Msg: "the schedule of " + name + " is too long to be published: give the replicas' configuration with --config"}
+		return nil, command, &ImpossibleError{Msg: "the schedule of " + name + " is too long to be published: give the replicas' configuration with --config"}
 	}
-	ticks, err := plan(act, name, schedule, time.Now())
-	return ticks, act, err
+	ticks, err := plan(command, name, schedule, time.Now())
+	return ticks, command, err
 }
 
-func plan(act acts.Act, name string, schedule schedule.Schedule, now time.Time) ([]time.Time, error) {
-	if !act.From.Before(act.To) || !act.From.Before(now) {
-		return nil, invalid("from %s to %s: write a range in the past whose start is before its end", shown(act.From), shown(act.To))
+func plan(command commands.Command, name string, schedule schedule.Schedule, now time.Time) ([]time.Time, error) {
+	if !command.From.Before(command.To) || !command.From.Before(now) {
+		return nil, invalid("from %s to %s: write a range in the past whose start is before its end", shown(command.From), shown(command.To))
 	}
-	act.At = now
-	switch ticks := act.Backfill(schedule); {
-	case len(ticks) > acts.MaxBackfill:
-		return nil, invalid("the range has more than %d ticks of %s: split it", acts.MaxBackfill, name)
+	command.At = now
+	switch ticks := command.Backfill(schedule); {
+	case len(ticks) > commands.MaxBackfill:
+		return nil, invalid("the range has more than %d ticks of %s: split it", commands.MaxBackfill, name)
 	case len(ticks) == 0:
 		return nil, &ImpossibleError{Msg: "the schedule of " + name + " has no ticks in that range"}
 	default:
@@ -266,25 +266,25 @@ func shown(t time.Time) string {
 }
 
 // Backfill requests the backfill and returns the ticks that it will run.
-func (c Control) Backfill(ctx context.Context, act acts.Act) ([]time.Time, error) {
-	ticks, act, err := c.Planned(ctx, act)
+func (c Control) Backfill(ctx context.Context, command commands.Command) ([]time.Time, error) {
+	ticks, command, err := c.Planned(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.Acts.Do(ctx, act)
+	_, err = c.Commands.Do(ctx, command)
 	return ticks, err
 }
 
-// Release takes the lock that act.Job names from its holder by force, and writes that to
+// Release takes the lock that command.Job names from its holder by force, and writes that to
 // the audit log. If it returns a lock and an error, only the audit log failed.
-func (c Control) Release(ctx context.Context, act acts.Act, token locking.Token) (Lock, error) {
-	act.Kind = acts.Release
-	taken, err := c.Evict(ctx, act.Job, token, act.Reason)
+func (c Control) Release(ctx context.Context, command commands.Command, token locking.Token) (Lock, error) {
+	command.Kind = commands.Release
+	taken, err := c.Evict(ctx, command.Job, token, command.Reason)
 	if err != nil {
 		return taken, err
 	}
-	act.Result = "taken from " + holder(taken)
-	return taken, c.Note(ctx, act)
+	command.Result = "taken from " + holder(taken)
+	return taken, c.Note(ctx, command)
 }
 
 func holder(l Lock) string {
@@ -294,10 +294,10 @@ func holder(l Lock) string {
 	return *l.Holder
 }
 
-// Note writes an act to the audit log that was done or refused without a request.
-func (c Control) Note(ctx context.Context, act acts.Act) error {
-	if book, ok := c.Acts.(acts.Notebook); ok {
-		return book.Note(ctx, act)
+// Note writes a command to the audit log that was done or refused without a request.
+func (c Control) Note(ctx context.Context, command commands.Command) error {
+	if book, ok := c.Commands.(commands.Notebook); ok {
+		return book.Note(ctx, command)
 	}
 	return nil
 }

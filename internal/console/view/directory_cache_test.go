@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -33,7 +33,7 @@ func (r *slowRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	}
 }
 
-// The directory is read once for all callers while it is cached, and again after an act. A
+// The directory is read once for all callers while it is cached, and again after a command. A
 // caller that gives up does not affect others.
 func TestDirectoryCache(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestDirectoryCache(t *testing.T) {
 		}
 		publish("report")
 		c := view.Control{Reader: view.Reader{
-			Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, Acts: new(schedtest.Acts), Cache: &view.DirectoryCache{For: 5 * time.Second},
+			Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, Commands: new(schedtest.Commands), Cache: &view.DirectoryCache{For: 5 * time.Second},
 		}}
 		ask := func(ctx context.Context, want int) {
 			if d, err := c.Directory(ctx); err != nil || len(d.Keys) != want {
@@ -71,8 +71,8 @@ func TestDirectoryCache(t *testing.T) {
 		if n := roster.reads.Load(); n != 2 {
 			t.Errorf("the jobs were listed %d times, want 2: by who gave up, and by one of the others", n)
 		}
-		if _, err := c.Trigger(t.Context(), acts.Act{Job: "sweep", By: "ann"}); err != nil {
-			t.Errorf("an act on a new job: %v", err)
+		if _, err := c.Trigger(t.Context(), commands.Command{Job: "sweep", By: "ann"}); err != nil {
+			t.Errorf("a command on a new job: %v", err)
 		}
 		ask(t.Context(), 2)
 		publish("third")

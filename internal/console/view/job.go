@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -91,9 +91,9 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 // rarely has more.
 const lastRecords = 3
 
-// MarkPaused sets Paused of each job. Unknown is that of OpenActs.
+// MarkPaused sets Paused of each job. Unknown is that of OpenCommands.
 func (r Reader) MarkPaused(ctx context.Context, rows []Job) (unknown string, err error) {
-	open, unknown, err := r.OpenActs(ctx)
+	open, unknown, err := r.OpenCommands(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -142,10 +142,10 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 		return nil, err
 	}
 	rows, err := r.NextIn(d, job, from, limit)
-	if err != nil || r.Acts == nil {
+	if err != nil || r.Commands == nil {
 		return rows, err
 	}
-	open, unknown, err := r.OpenActs(ctx)
+	open, unknown, err := r.OpenCommands(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 }
 
 // MarkNext sets Paused of each tick, or says in its note that pauses are not known.
-func (d Directory) MarkNext(rows []Next, pauses []acts.Act, unknown string) {
+func (d Directory) MarkNext(rows []Next, pauses []commands.Command, unknown string) {
 	for i, row := range rows {
 		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(pauses))
 		if unknown != "" && rows[i].Paused == nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -94,20 +94,20 @@ func TestNextSaysWhatIsPaused(t *testing.T) {
 		j.Schedule, j.Definition, j.Timezone, j.Replica, j.Published, j.ConfigHash = "@every 1h", `{"spec":"@every 1h"}`, "UTC", "a", at, "c"
 		all = append(all, j)
 	}
-	roster, store := new(schedtest.Roster), new(schedtest.Acts)
+	roster, store := new(schedtest.Roster), new(schedtest.Commands)
 	if err := roster.Publish(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := roster.Beat(t.Context(), scheduler.Replica{ID: "a", ConfigHash: "c", State: scheduler.StateReady}); err != nil {
 		t.Fatal(err)
 	}
-	for _, act := range []acts.Act{{Job: "by-hand"}, {Tag: "finance"}} {
-		act.Kind, act.By, act.Reason = acts.Pause, "ann", "the bank is down"
-		if _, err := store.Do(t.Context(), act); err != nil {
+	for _, command := range []commands.Command{{Job: "by-hand"}, {Tag: "finance"}} {
+		command.Kind, command.By, command.Reason = commands.Pause, "ann", "the bank is down"
+		if _, err := store.Do(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rows, err := view.Reader{Roster: roster, Acts: store}.Next(t.Context(), "", at, 4)
+	rows, err := view.Reader{Roster: roster, Commands: store}.Next(t.Context(), "", at, 4)
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%+v, %v", rows, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // States of a node that the code compares. A slow node does not answer now but answered
@@ -209,7 +209,7 @@ func lockState(h locking.Holding) string {
 const unreadableTicks = 500
 
 // Notes are what a check says of what is stored: of live replicas that should not be beside each
-// other, and of records that cannot be read. For these it reads the jobs, the acts and the latest
+// other, and of records that cannot be read. For these it reads the jobs, the commands and the latest
 // ticks; u has noted what was skipped. What cannot be read at all is left to other checks.
 func (r Reader) Notes(ctx context.Context, u *unreadable.Log) (notes []Finding) {
 	replicas, _ := r.Replicas(ctx)
@@ -217,8 +217,8 @@ func (r Reader) Notes(ctx context.Context, u *unreadable.Log) (notes []Finding) 
 		notes = append(notes, Finding{Topic: "replicas", Level: "note", Text: text})
 	}
 	_, _ = r.Recent(ctx, RecentQuery{Limit: unreadableTicks, Ticks: true})
-	_, _ = r.Acts.Open(ctx)
-	_, _ = r.Acts.Audit(ctx, acts.KeepAudit)
+	_, _ = r.Commands.Open(ctx)
+	_, _ = r.Commands.Audit(ctx, commands.KeepAudit)
 	if n, first := u.Count(); n > 0 {
 		text := fmt.Sprintf("%d stored records cannot be read and are skipped, such as %s: a later release wrote them, or they are damaged", n, first)
 		notes = append(notes, Finding{Topic: "records", Level: "note", Text: text})

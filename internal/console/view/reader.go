@@ -1,5 +1,5 @@
 // Package view has the rows of all listings, a [Reader] that reads them from the
-// nodes, and a [Control] that checks and requests acts. The command line, the API and
+// nodes, and a [Control] that checks and requests commands. The command line, the API and
 // the dashboard share it, so they agree.
 //
 // Rows are a contract: scripts read their JSON. Every field is always present, null if
@@ -23,7 +23,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -42,8 +42,8 @@ type Reader struct {
 	// Remembered, if set, lists the replicas of the roster and the lost ones.
 	Remembered func(context.Context) ([]scheduler.Replica, error)
 	// JobSets, if set, has the sets of jobs that replicas serve.
-	JobSets scheduler.JobSets
-	Acts    acts.Store
+	JobSets  scheduler.JobSets
+	Commands commands.Store
 	// Served, if set, returns the schedule of a published job whose schedule was not
 	// published in full.
 	Served func(scheduler.JobInfo) (schedule.Schedule, bool)

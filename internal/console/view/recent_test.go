@@ -66,7 +66,7 @@ func cluster(tb testing.TB, entries []ledger.Entry) (view.Reader, *recentLedger)
 			}
 		}
 	}
-	return view.Reader{Ledger: h, Roster: roster, Acts: new(schedtest.Acts)}, h
+	return view.Reader{Ledger: h, Roster: roster, Commands: new(schedtest.Commands)}, h
 }
 
 var start = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
@@ -244,7 +244,7 @@ func TestRunsOfAllJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := view.Reader{Ledger: kept, Roster: roster, Acts: new(schedtest.Acts)}
+	r := view.Reader{Ledger: kept, Roster: roster, Commands: new(schedtest.Commands)}
 	p, err := r.Recent(t.Context(), view.RecentQuery{Limit: 2})
 	if err != nil || len(p.Entries) != 2 || p.Entries[0].Job != "sweep" || p.Entries[0].Token <= p.Entries[1].Token {
 		t.Fatalf("%+v, %v", p, err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -15,7 +15,7 @@ func TestRecordsWithoutTimesAreShown(t *testing.T) {
 	for _, row := range []any{
 		view.NewRun(ledger.Entry{Lease: ledger.Lease{Beats: &ledger.Beats{Failed: 1, Last: make([]ledger.Beat, 1)}}}),
 		view.NewTick(ledger.Entry{}),
-		view.NewAct(acts.Act{}),
+		view.NewCommand(commands.Command{}),
 	} {
 		if _, err := json.Marshal(row); err != nil {
 			t.Errorf("%+v: %v", row, err)

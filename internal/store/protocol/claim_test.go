@@ -139,7 +139,7 @@ func TestNodeThatMayHaveForgotten(t *testing.T) {
 			v.lock(protocol.OK, at(v.n.Floor+1, "a"))
 			v.commit(protocol.Abstain, at(v.n.Floor, "b"), bid(1))
 		},
-		"its fence lies above all tokens of its last life": func(v *server) {
+		"its fence lies above all tokens of its last incarnation": func(v *server) {
 			v.wait(-1) // the floor is no whole second
 			v.restart()
 			v.n.Now = v.n.Floor + second

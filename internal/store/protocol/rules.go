@@ -147,7 +147,7 @@ func Finish(s State, n Node, t Try, e End) (State, Answer) {
 	s = s.ended(n, t, e.Straggler)
 	if !t.Plain {
 		s.Runs = s.Runs.drop(func(r Record) bool { return r.Owner == t.Owner }).with(Record{
-			Place: t.place(), Owner: t.Owner, Ended: code, Note: e.Note,
+			TickKey: t.tickKey(), Owner: t.Owner, Ended: code, Note: e.Note,
 		}, e.Keep)
 	}
 	if code == Late {

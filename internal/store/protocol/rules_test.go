@@ -127,5 +127,5 @@ func (v *server) forget(want protocol.Code) {
 
 func (v *server) wait(ms int64) { v.n.Now += ms }
 
-// restart begins a new life of the node: it may have forgotten all before now.
+// restart begins a new incarnation of the node: it may have forgotten all before now.
 func (v *server) restart() { v.n.Floor = v.n.Now + grace }

@@ -29,7 +29,7 @@ type Try struct {
 	Mode     Mode
 }
 
-func (t Try) place() Place { return Place{t.Stream, t.Tick} }
+func (t Try) tickKey() TickKey { return TickKey{t.Stream, t.Tick} }
 
 // A Bid is the claim that COMMIT asks a node to accept.
 type Bid struct {
@@ -111,7 +111,7 @@ type State struct {
 	Streams map[string]Claim
 	// Lock is the job's lock, TickLocks those of ticks whose runs may overlap.
 	Lock      Lease
-	TickLocks map[Place]Lease
+	TickLocks map[TickKey]Lease
 	// Marker is the time until which tick locks may exist. It blocks the job's lock.
 	Marker int64
 	// Tombstones refuse late requests of owners that have ended.
@@ -120,8 +120,8 @@ type State struct {
 	Runs Records
 }
 
-// A Place is a tick of a stream.
-type Place struct {
+// A TickKey names a tick of a stream.
+type TickKey struct {
 	Stream string
 	Tick   int64
 }
@@ -175,7 +175,7 @@ func (l Lease) lasts(now int64) bool { return l.Owner != "" && now <= l.Until }
 // lockOf returns the lock that a try takes: its tick's if its runs may overlap.
 func (s State) lockOf(t Try) Lease {
 	if t.Overlaps {
-		return s.TickLocks[t.place()]
+		return s.TickLocks[t.tickKey()]
 	}
 	return s.Lock
 }
@@ -187,7 +187,7 @@ func (s State) withLock(t Try, l Lease) State {
 		return s
 	}
 	s.TickLocks = clone(s.TickLocks)
-	s.TickLocks[t.place()] = l
+	s.TickLocks[t.tickKey()] = l
 	s.Marker = max(s.Marker, l.Until)
 	return s
 }
@@ -198,7 +198,7 @@ func (s State) withoutLock(t Try) State {
 	case s.lockOf(t).Owner != t.Owner:
 	case t.Overlaps:
 		s.TickLocks = clone(s.TickLocks)
-		delete(s.TickLocks, t.place())
+		delete(s.TickLocks, t.tickKey())
 	default:
 		s.Lock = Lease{}
 	}
@@ -220,7 +220,7 @@ func (s State) withTombstone(owner string, t Tombstone) State {
 // Sweep drops expired locks and tombstones to free memory. No rule needs it.
 func (s State) Sweep(now int64) State {
 	s.TickLocks, s.Tombstones = clone(s.TickLocks), clone(s.Tombstones)
-	maps.DeleteFunc(s.TickLocks, func(_ Place, l Lease) bool { return !l.lasts(now) })
+	maps.DeleteFunc(s.TickLocks, func(_ TickKey, l Lease) bool { return !l.lasts(now) })
 	maps.DeleteFunc(s.Tombstones, func(_ string, t Tombstone) bool { return now > t.Until })
 	if !s.Lock.lasts(now) {
 		s.Lock = Lease{}
@@ -241,7 +241,7 @@ func clone[K comparable, V any](m map[K]V) map[K]V {
 
 // A Record describes a run.
 type Record struct {
-	Place
+	TickKey
 	Owner string
 	// Ended is what FINISH answered; empty if the end of the run is unknown.
 	Ended Code
@@ -257,7 +257,7 @@ type Records struct {
 }
 
 func startedRecord(stream string, c Claim) Record {
-	return Record{Place: Place{stream, c.Tick}, Owner: c.Owner, Note: c.Note}
+	return Record{TickKey: TickKey{stream, c.Tick}, Owner: c.Owner, Note: c.Note}
 }
 
 // with adds a record and drops the oldest ones beyond keep. Stores keep Dropped among

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	quorumacts "github.com/quorate/quorate/internal/store/quorum/acts"
+	quorumcommands "github.com/quorate/quorate/internal/store/quorum/commands"
 	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/transfer"
@@ -17,17 +17,17 @@ import (
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A Cluster is the nodes of a configuration and what is kept on them: for listings and
-// acts that need no replica.
+// commands that need no replica.
 type Cluster struct {
 	Set *membership.Set
 	// Ledger is also the roster, and has the sets of jobs that replicas serve.
-	Ledger *quorumledger.Ledger
-	Acts   *quorumacts.Acts
+	Ledger   *quorumledger.Ledger
+	Commands *quorumcommands.Commands
 	// Unreadable has the records that could not be read.
 	Unreadable *unreadable.Log
 }
@@ -40,8 +40,8 @@ func Open(cfg membership.Config) (*Cluster, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	u := new(unreadable.Log)
-	c := &Cluster{Set: set, Ledger: quorumledger.New(set), Acts: quorumacts.New(set), Unreadable: u}
-	c.Ledger.Unreadable, c.Acts.Unreadable = u, u
+	c := &Cluster{Set: set, Ledger: quorumledger.New(set), Commands: quorumcommands.New(set), Unreadable: u}
+	c.Ledger.Unreadable, c.Commands.Unreadable = u, u
 	return c, nil
 }
 
@@ -76,7 +76,7 @@ type side struct {
 
 // Side returns the cluster, which is kept in the namespace, as one side of a copy.
 func (c *Cluster) Side(namespace string) storecopy.Side {
-	return side{&Cluster{Set: c.Set, Ledger: quorumledger.NewSealed(c.Set), Acts: quorumacts.NewSealed(c.Set)}, namespace}
+	return side{&Cluster{Set: c.Set, Ledger: quorumledger.NewSealed(c.Set), Commands: quorumcommands.NewSealed(c.Set)}, namespace}
 }
 
 // Name implements [storecopy.Side].
@@ -120,9 +120,9 @@ func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, t
 	return transfer.Put(ctx, s.Set, quorumledger.Copied(s.Set, job, list, trimmed))
 }
 
-// PutActs implements [storecopy.Side].
-func (s side) PutActs(ctx context.Context, list []acts.Act) error {
-	return s.Acts.Copy(ctx, list)
+// PutCommands implements [storecopy.Side].
+func (s side) PutCommands(ctx context.Context, list []commands.Command) error {
+	return s.Commands.Copy(ctx, list)
 }
 
 // End implements [storecopy.Side].

@@ -14,10 +14,10 @@ import (
 
 // Reader reads what the nodes keep of jobs and replicas.
 func (c *Cluster) Reader() view.Reader {
-	return view.Reader{Ledger: c.Ledger, Roster: c.Ledger, Remembered: c.Ledger.Remembered, JobSets: c.Ledger, Acts: c.Acts}
+	return view.Reader{Ledger: c.Ledger, Roster: c.Ledger, Remembered: c.Ledger.Remembered, JobSets: c.Ledger, Commands: c.Commands}
 }
 
-// Control asks for acts for the whole cluster.
+// Control asks for commands for the whole cluster.
 func (c *Cluster) Control() view.Control {
 	return view.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: view.EvictFrom(c)}
 }

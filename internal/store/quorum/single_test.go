@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	quorumacts "github.com/quorate/quorate/internal/store/quorum/acts"
+	quorumcommands "github.com/quorate/quorate/internal/store/quorum/commands"
 	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
@@ -56,7 +56,7 @@ func TestSingle(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			one := &single{node: f.node(t), copies: f.copies}
-			for name, kit := range map[string]func(*testing.T){"locks": one.locks, "ledger": one.ledger, "archive": one.archive, "roster": one.roster, "acts": one.acts} {
+			for name, kit := range map[string]func(*testing.T){"locks": one.locks, "ledger": one.ledger, "archive": one.archive, "roster": one.roster, "acts": one.commands} {
 				if testing.Short() && name == "locks" {
 					continue // it waits for minutes
 				}
@@ -151,11 +151,11 @@ func (s *single) roster(t *testing.T) {
 	})
 }
 
-func (s *single) acts(t *testing.T) {
-	schedtest.RunActs(t, schedtest.ActsBackend{
-		New: func(tb testing.TB) acts.Store {
+func (s *single) commands(t *testing.T) {
+	schedtest.RunCommands(t, schedtest.CommandsBackend{
+		New: func(tb testing.TB) commands.Store {
 			tb.Helper()
-			return quorumacts.New(s.connect(tb)().Set)
+			return quorumcommands.New(s.connect(tb)().Set)
 		},
 	})
 }

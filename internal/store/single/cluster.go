@@ -1,6 +1,6 @@
 // Package single is the store of a cluster on one consistent store, such as PostgreSQL.
 // Replicas use it, and commands that look at a cluster or act on it without a replica.
-// [Cluster] puts its rooms together: claims, ledger and acts.
+// [Cluster] puts its rooms together: claims, ledger and commands.
 package single
 
 import (
@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/single/acts"
 	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/internal/store/single/records"
@@ -21,15 +21,15 @@ import (
 
 // A Cluster is a server and what is kept on it.
 type Cluster struct {
-	Server kv.Server
-	Claims *claims.Locker
-	Ledger *ledger.Ledger
-	Roster *ledger.Roster // and the sets of jobs
-	Acts   *acts.Store
+	Server   kv.Server
+	Claims   *claims.Locker
+	Ledger   *ledger.Ledger
+	Roster   *ledger.Roster // and the sets of jobs
+	Commands *commands.Store
 	// Unreadable has the records that could not be read.
 	Unreadable *unreadable.Log
 
-	Grace time.Duration // of another life
+	Grace time.Duration // of another incarnation
 	heard *heard        // by all of them
 }
 
@@ -39,7 +39,7 @@ func Open(s kv.Server, c claims.Config) (*Cluster, error) {
 	c = c.WithDefaults() // the grace is that of ledger and declarations, too
 	h := &heard{Server: s, timeout: c.Timeout}
 	c.Unreadable = new(unreadable.Log)
-	entries, roster, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), acts.New(h)
+	entries, roster, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), commands.New(h)
 	entries.Unreadable, roster.Unreadable, requests.Unreadable = c.Unreadable, c.Unreadable, c.Unreadable
 	c.Trim = entries.Trim
 	if database, is := s.(interface{ Schema() string }); is {
@@ -50,7 +50,7 @@ func Open(s kv.Server, c claims.Config) (*Cluster, error) {
 		return nil, err
 	}
 	return &Cluster{
-		Server: s, Claims: locker, Ledger: entries, Roster: roster, Acts: requests,
+		Server: s, Claims: locker, Ledger: entries, Roster: roster, Commands: requests,
 		Unreadable: c.Unreadable, Grace: c.Grace, heard: h,
 	}, nil
 }
@@ -67,7 +67,7 @@ func Configured(s kv.Server, c config.Cluster) (*Cluster, error) {
 // Stores are those of a scheduler.
 func (c *Cluster) Stores() scheduler.Stores {
 	return scheduler.Stores{
-		Locker: c.Claims, Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Archive: c.Ledger, Acts: c.Acts, Forget: view.ForgetJob(c),
+		Locker: c.Claims, Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Archive: c.Ledger, Commands: c.Commands, Forget: view.ForgetJob(c),
 	}
 }
 
@@ -86,10 +86,10 @@ func (o observing) Beat(ctx context.Context, self scheduler.Replica) ([]schedule
 
 // Reader reads what is kept of jobs and replicas.
 func (c *Cluster) Reader() view.Reader {
-	return view.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, Remembered: c.Roster.Remembered, JobSets: c.Roster, Acts: c.Acts}
+	return view.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, Remembered: c.Roster.Remembered, JobSets: c.Roster, Commands: c.Commands}
 }
 
-// Control asks for acts for the whole cluster.
+// Control asks for commands for the whole cluster.
 func (c *Cluster) Control() view.Control {
 	return view.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: view.EvictFrom(c)}
 }
@@ -139,7 +139,7 @@ func (c *Cluster) Service(ctx context.Context, name string, replace bool) (strin
 			return kept.Name, err
 		}
 		o, err := c.heard.Commit(ctx, kv.Txn{
-			Life: stamp.Life, If: []kv.Compare{{Key: records.ServiceKey(), Version: list[0].Version}},
+			Incarnation: stamp.Incarnation, If: []kv.Compare{{Key: records.ServiceKey(), Version: list[0].Version}},
 			Put: []kv.Write{records.Put(records.ServiceKey(), records.Service{Name: name})},
 		})
 		if err != nil || o.Won {

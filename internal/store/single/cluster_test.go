@@ -185,10 +185,10 @@ func TestCallsAreBounded(t *testing.T) {
 				return err
 			},
 			"roster": func(ctx context.Context) error { _, err := c.Roster.Replicas(ctx); return err },
-			"acts":   func(ctx context.Context) error { _, err := c.Acts.Audit(ctx, 1); return err },
+			"acts":   func(ctx context.Context) error { _, err := c.Commands.Audit(ctx, 1); return err },
 			"locks":  func(ctx context.Context) error { _, err := c.Holders(ctx); return err },
 			"look":   func(ctx context.Context) error { _, err := c.Look(ctx); return err },
-			"life":   c.NoteLife,
+			"life":   c.NoteIncarnation,
 			"new":    c.DeclareNew,
 			"old":    c.DeclareRestored,
 		} {

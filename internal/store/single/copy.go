@@ -9,23 +9,23 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/protocol"
-	"github.com/quorate/quorate/internal/store/single/acts"
+	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/locking"
-	asked "github.com/quorate/quorate/scheduler/acts"
+	asked "github.com/quorate/quorate/scheduler/commands"
 	recorded "github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A side is one side of a copy. Every write compares the life record, which has the mark of an
+// A side is one side of a copy. Every write compares the incarnation record, which has the mark of an
 // unfinished copy.
 type side struct {
 	*Cluster
-	namespace string
-	life      string // of the store
-	version   uint64 // of the life record
+	namespace   string
+	incarnation string // of the store
+	version     uint64 // of the incarnation record
 }
 
 // Side returns the cluster, which is kept in the namespace, as one side of a copy.
@@ -38,18 +38,18 @@ func (s *side) Name() string { return "namespace " + s.namespace + " on " + s.Se
 
 // Memory implements [storecopy.Side].
 func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
-	list, stamp, err := s.Server.Read(ctx, records.LifeKey(), records.ForgottenKey())
+	list, stamp, err := s.Server.Read(ctx, records.IncarnationKey(), records.ForgottenKey())
 	if err != nil {
 		return m, err
 	}
-	life, err := records.UsableLife(list[0])
+	incarnation, err := records.UsableIncarnation(list[0])
 	forgotten, err2 := records.Decode[records.Forgotten](list[1])
-	queued, err3 := s.Acts.Queued(ctx)
+	queued, err3 := s.Commands.Queued(ctx)
 	if err := errors.Join(err, err2, err3); err != nil {
 		return m, err
 	}
-	life, _ = life.Now(stamp, s.Grace)
-	m = storecopy.Memory{Tick: forgotten.Tick, Floor: life.Floor(s.Grace), Queued: queued}
+	incarnation, _ = incarnation.Now(stamp, s.Grace)
+	m = storecopy.Memory{Tick: forgotten.Tick, Floor: incarnation.Floor(s.Grace), Queued: queued}
 	m.Claims, m.Fence, err = s.Claims.Latest(ctx)
 	m.Fence = max(m.Fence, forgotten.Fence)
 	return m, err
@@ -59,7 +59,7 @@ func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 func (s *side) Begin(ctx context.Context) (time.Time, error) {
 	var some []kv.Range
 	for _, kind := range kv.Kinds() {
-		some = append(some, kv.Range{Kind: kind, Limit: 4}) // the life, the service, and what a check has written
+		some = append(some, kv.Range{Kind: kind, Limit: 4}) // the incarnation, the service, and what a check has written
 	}
 	lists, stamp, err := s.Server.List(ctx, some...)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *side) Begin(ctx context.Context) (time.Time, error) {
 	}
 	for _, r := range slices.Concat(lists...) {
 		switch r.Key {
-		case records.LifeKey():
+		case records.IncarnationKey():
 			s.version = r.Version
 		case records.ProbeKey():
 		case records.ServiceKey(): // the copy is that service's, if it has one
@@ -75,19 +75,19 @@ func (s *side) Begin(ctx context.Context) (time.Time, error) {
 			return stamp.At(), fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
 		}
 	}
-	s.life = stamp.Life
-	return stamp.At(), s.setLife(ctx, records.Life{Life: s.life, Copying: true})
+	s.incarnation = stamp.Incarnation
+	return stamp.At(), s.setIncarnation(ctx, records.Incarnation{Incarnation: s.incarnation, Copying: true})
 }
 
-// setLife replaces the life record.
-func (s *side) setLife(ctx context.Context, life records.Life, more ...kv.Write) (err error) {
-	s.version, err = s.commit(ctx, append(more, records.PutLife(life)))
+// setIncarnation replaces the incarnation record.
+func (s *side) setIncarnation(ctx context.Context, incarnation records.Incarnation, more ...kv.Write) (err error) {
+	s.version, err = s.commit(ctx, append(more, records.PutIncarnation(incarnation)))
 	return err
 }
 
-// commit commits the writes if the life record and the life of the store have not changed.
+// commit commits the writes if the incarnation record and the incarnation of the store have not changed.
 func (s *side) commit(ctx context.Context, writes []kv.Write) (version uint64, err error) {
-	o, err := s.Server.Commit(ctx, kv.Txn{Life: s.life, If: []kv.Compare{{Key: records.LifeKey(), Version: s.version}}, Put: writes})
+	o, err := s.Server.Commit(ctx, kv.Txn{Incarnation: s.incarnation, If: []kv.Compare{{Key: records.IncarnationKey(), Version: s.version}}, Put: writes})
 	if err == nil && !o.Won {
 		err = fmt.Errorf("%s: another server has taken over, or somebody else uses it", s.Name())
 	}
@@ -117,9 +117,9 @@ func (s *side) PutEntries(ctx context.Context, job string, list []recorded.Entry
 	return s.put(ctx, ledger.Copied(job, list, trimmed))
 }
 
-// PutActs implements [storecopy.Side].
-func (s *side) PutActs(ctx context.Context, list []asked.Act) error {
-	writes, err := acts.Copied(list)
+// PutCommands implements [storecopy.Side].
+func (s *side) PutCommands(ctx context.Context, list []asked.Command) error {
+	writes, err := commands.Copied(list)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *side) End(ctx context.Context, m storecopy.Memory) error {
 	if err := s.put(ctx, writes); err != nil {
 		return err
 	}
-	return s.setLife(ctx, records.Life{Life: s.life, Since: m.Since(s.Grace)},
+	return s.setIncarnation(ctx, records.Incarnation{Incarnation: s.incarnation, Since: m.Since(s.Grace)},
 		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
 }
 

@@ -38,7 +38,7 @@ func newDatabase(t *testing.T) *database {
 	return d
 }
 
-// A session is what one life of a replica has of the database.
+// A session is what one incarnation of a replica has of the database.
 type session struct {
 	*database
 	gone chan struct{} // closed: nothing it sends arrives
@@ -103,7 +103,7 @@ func (s *session) finish(ctx context.Context) (kv.Txn, error) {
 	list, stamp, err := s.database.Read(context.WithoutCancel(ctx), records.ClaimsKey(jobName))
 	if err == nil {
 		var t kv.Txn
-		if t, err = ending(list[0], stamp.Life, end); err == nil {
+		if t, err = ending(list[0], stamp.Incarnation, end); err == nil {
 			return t, nil
 		}
 	}
@@ -112,7 +112,7 @@ func (s *session) finish(ctx context.Context) (kv.Txn, error) {
 }
 
 // ending is the transaction that ends the run with the token.
-func ending(read kv.Record, life string, end finishtx.End) (kv.Txn, error) {
+func ending(read kv.Record, incarnation string, end finishtx.End) (kv.Txn, error) {
 	all, err := records.Decode[records.Claims](read)
 	if err != nil {
 		return kv.Txn{}, err
@@ -126,7 +126,7 @@ func ending(read kv.Record, life string, end finishtx.End) (kv.Txn, error) {
 		e := records.Entry{
 			Kind: records.Finished, Stream: c.Stream, Tick: c.Tick, Token: c.Token, Attempt: c.Attempt, Owner: c.Owner, Holder: c.Holder, Note: end.Note,
 		}
-		return kv.Txn{Life: life, If: []kv.Compare{{Key: read.Key, Version: read.Version}}, Put: []kv.Write{
+		return kv.Txn{Incarnation: incarnation, If: []kv.Compare{{Key: read.Key, Version: read.Version}}, Put: []kv.Write{
 			records.Put(read.Key, all), records.Put(records.EntryKey(jobName, e), e), records.Put(effectOf(time.UnixMilli(c.Tick), locking.Token(c.Token)), true),
 		}}, nil
 	}

@@ -30,23 +30,23 @@ type trial struct {
 	*testing.T
 	db       *database
 	schedule schedule.Schedule
-	call     func(*life, context.Context, jobs.Run) error
+	call     func(*incarnation, context.Context, jobs.Run) error
 	all      sync.WaitGroup // of the replicas
 
-	mu         sync.Mutex
-	lives      []*life
-	calls      int
-	events     []scheduler.Event // of ends of runs
-	failedOver bool              // so effects that replicas know of may be gone
+	mu           sync.Mutex
+	incarnations []*incarnation
+	calls        int
+	events       []scheduler.Event // of ends of runs
+	failedOver   bool              // so effects that replicas know of may be gone
 }
 
-func newTrial(t *testing.T, spec schedule.Schedule, call func(*life, context.Context, jobs.Run) error) *trial {
+func newTrial(t *testing.T, spec schedule.Schedule, call func(*incarnation, context.Context, jobs.Run) error) *trial {
 	t.Helper()
 	return &trial{T: t, db: newDatabase(t), schedule: spec, call: call}
 }
 
-// A life is one of a replica.
-type life struct {
+// An incarnation is one of a replica.
+type incarnation struct {
 	*session
 	*trial
 	id     string
@@ -55,10 +55,10 @@ type life struct {
 	killed chan struct{} // closed
 }
 
-// start begins a life of the replica.
+// start begins an incarnation of the replica.
 func (f *trial) start(id string) {
 	ctx, drain := context.WithCancel(f.Context())
-	l := &life{session: f.db.session(), trial: f, id: id, drain: drain, killed: make(chan struct{})}
+	l := &incarnation{session: f.db.session(), trial: f, id: id, drain: drain, killed: make(chan struct{})}
 	c, err := single.Open(l.session, claims.Config{TTL: ttl, Timeout: 500 * time.Millisecond, Grace: grace})
 	if err != nil {
 		panic(err)
@@ -74,14 +74,14 @@ func (f *trial) start(id string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lives = append(f.lives, l)
+	f.incarnations = append(f.incarnations, l)
 	f.all.Go(func() {
 		_ = s.Run(ctx) // one that is dead cannot drain
 		_ = c.Close()
 	})
 }
 
-func (l *life) observe(e scheduler.Event) {
+func (l *incarnation) observe(e scheduler.Event) {
 	if e.Kind == scheduler.EventFinished && !l.dead() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *life) observe(e scheduler.Event) {
 }
 
 // handle checks that a tick with its effect is not called again.
-func (l *life) handle(ctx context.Context, run jobs.Run) error {
+func (l *incarnation) handle(ctx context.Context, run jobs.Run) error {
 	l.mu.Lock()
 	l.calls++
 	l.mu.Unlock()
@@ -101,13 +101,13 @@ func (l *life) handle(ctx context.Context, run jobs.Run) error {
 }
 
 // first reports whether the call is the first of all.
-func (l *life) first() bool {
+func (l *incarnation) first() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls == 1
 }
 
-func (l *life) dead() bool {
+func (l *incarnation) dead() bool {
 	select {
 	case <-l.killed:
 		return true
@@ -116,8 +116,8 @@ func (l *life) dead() bool {
 	}
 }
 
-// kill ends the life as SIGKILL does. Another one begins later.
-func (l *life) kill() {
+// kill ends the incarnation as SIGKILL does. Another one begins later.
+func (l *incarnation) kill() {
 	l.once.Do(func() {
 		close(l.killed)
 		close(l.gone)
@@ -127,7 +127,7 @@ func (l *life) kill() {
 }
 
 // die kills the replica of a call, which does nothing more.
-func (l *life) die(ctx context.Context) error {
+func (l *incarnation) die(ctx context.Context) error {
 	l.kill()
 	<-ctx.Done()
 	return ctx.Err()
@@ -179,7 +179,7 @@ func (f *trial) failover() {
 // stop drains the replicas.
 func (f *trial) stop() {
 	f.mu.Lock()
-	for _, l := range f.lives {
+	for _, l := range f.incarnations {
 		l.drain()
 	}
 	f.mu.Unlock()
@@ -187,9 +187,9 @@ func (f *trial) stop() {
 }
 
 // mishaps are what may go wrong in a call.
-func mishaps() []func(*life, context.Context) error {
-	inTransaction := func(then func(l *life, ctx context.Context, commit func() error) error) func(*life, context.Context) error {
-		return func(l *life, ctx context.Context) error {
+func mishaps() []func(*incarnation, context.Context) error {
+	inTransaction := func(then func(l *incarnation, ctx context.Context, commit func() error) error) func(*incarnation, context.Context) error {
+		return func(l *incarnation, ctx context.Context) error {
 			t, err := l.finish(ctx)
 			if err != nil {
 				return err
@@ -198,42 +198,44 @@ func mishaps() []func(*life, context.Context) error {
 		}
 	}
 	later := func(most time.Duration, do func()) { time.AfterFunc(rand.N(most), do) }
-	return []func(*life, context.Context) error{
-		func(l *life, ctx context.Context) error { return l.die(ctx) },
-		inTransaction(func(l *life, ctx context.Context, _ func() error) error { // before COMMIT; the server notices later
+	return []func(*incarnation, context.Context) error{
+		func(l *incarnation, ctx context.Context) error { return l.die(ctx) },
+		inTransaction(func(l *incarnation, ctx context.Context, _ func() error) error { // before COMMIT; the server notices later
 			later(2*ttl, l.unlock)
 			return l.die(ctx)
 		}),
-		inTransaction(func(l *life, ctx context.Context, commit func() error) error { // with COMMIT under way
+		inTransaction(func(l *incarnation, ctx context.Context, commit func() error) error { // with COMMIT under way
 			later(2*ttl, func() { _ = commit() })
 			return l.die(ctx)
 		}),
-		inTransaction(func(l *life, ctx context.Context, commit func() error) error {
+		inTransaction(func(l *incarnation, ctx context.Context, commit func() error) error {
 			_ = commit()
 			return l.die(ctx)
 		}),
-		inTransaction(func(l *life, _ context.Context, commit func() error) error { // while the engine asks, or ends the run
+		inTransaction(func(l *incarnation, _ context.Context, commit func() error) error { // while the engine asks, or ends the run
 			later(2*time.Millisecond, l.kill)
 			return errors.Join(commit(), errCall)
 		}),
-		inTransaction(func(_ *life, _ context.Context, commit func() error) error { return errors.Join(commit(), errCall) }),
-		inTransaction(func(l *life, _ context.Context, _ func() error) error {
+		inTransaction(func(_ *incarnation, _ context.Context, commit func() error) error {
+			return errors.Join(commit(), errCall)
+		}),
+		inTransaction(func(l *incarnation, _ context.Context, _ func() error) error {
 			l.unlock()
 			return errCall
 		}),
-		inTransaction(func(_ *life, _ context.Context, commit func() error) error { // its outcome stays unknown for long
+		inTransaction(func(_ *incarnation, _ context.Context, commit func() error) error { // its outcome stays unknown for long
 			later(3*ttl, func() { _ = commit() })
 			return errCall
 		}),
-		inTransaction(func(l *life, _ context.Context, _ func() error) error {
+		inTransaction(func(l *incarnation, _ context.Context, _ func() error) error {
 			later(3*ttl, l.unlock)
 			return errCall
 		}),
-		inTransaction(func(_ *life, _ context.Context, commit func() error) error { // the process is frozen
+		inTransaction(func(_ *incarnation, _ context.Context, commit func() error) error { // the process is frozen
 			time.Sleep(rand.N(3 * ttl))
 			return commit()
 		}),
-		inTransaction(func(_ *life, _ context.Context, commit func() error) error { return commit() }),
+		inTransaction(func(_ *incarnation, _ context.Context, commit func() error) error { return commit() }),
 	}
 }
 
@@ -260,7 +262,7 @@ func TestFinishUnderKills(t *testing.T) {
 	for n := range rounds {
 		synctest.Test(t, func(t *testing.T) {
 			until := time.Now().Add(time.Minute)
-			f := newTrial(t, every, func(l *life, ctx context.Context, _ jobs.Run) error {
+			f := newTrial(t, every, func(l *incarnation, ctx context.Context, _ jobs.Run) error {
 				if time.Now().After(until) {
 					return all[len(all)-1](l, ctx)
 				}
@@ -296,16 +298,16 @@ func TestFinishUnderKills(t *testing.T) {
 func TestUnknownCommit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		decide func(l *life, commit func() error) // how it goes on, after the call
+		decide func(l *incarnation, commit func() error) // how it goes on, after the call
 		calls  int
 	}{
-		"committed late":   {func(_ *life, commit func() error) { time.AfterFunc(20*time.Second, func() { _ = commit() }) }, 1},
-		"rolled back late": {func(l *life, _ func() error) { time.AfterFunc(20*time.Second, l.unlock) }, 2},
-		"no answer, committed": {func(l *life, commit func() error) {
+		"committed late":   {func(_ *incarnation, commit func() error) { time.AfterFunc(20*time.Second, func() { _ = commit() }) }, 1},
+		"rolled back late": {func(l *incarnation, _ func() error) { time.AfterFunc(20*time.Second, l.unlock) }, 2},
+		"no answer, committed": {func(l *incarnation, commit func() error) {
 			_ = commit()
 			close(l.gone)
 		}, 1},
-		"no answer, rolled back": {func(l *life, _ func() error) {
+		"no answer, rolled back": {func(l *incarnation, _ func() error) {
 			l.unlock()
 			close(l.gone)
 		}, 2},
@@ -313,7 +315,7 @@ func TestUnknownCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newTrial(t, schedule.At{Time: time.Now().Add(5 * time.Second)}, func(l *life, ctx context.Context, _ jobs.Run) error {
+				f := newTrial(t, schedule.At{Time: time.Now().Add(5 * time.Second)}, func(l *incarnation, ctx context.Context, _ jobs.Run) error {
 					txn, err := l.finish(ctx)
 					if err != nil {
 						return err
@@ -359,7 +361,7 @@ func TestUnknownRunsAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newTrial(t, everyFive(t), func(l *life, ctx context.Context, _ jobs.Run) error {
+				f := newTrial(t, everyFive(t), func(l *incarnation, ctx context.Context, _ jobs.Run) error {
 					if l.first() {
 						time.Sleep(c.works)
 					}

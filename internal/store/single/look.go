@@ -16,12 +16,12 @@ import (
 
 // A Look is what one request shows of the store.
 type Look struct {
-	Life   string // as in a kv.Stamp
-	RTT    time.Duration
-	Offset time.Duration // how far its clock is ahead of the local one
-	// Since is the store's clock when its life was first seen; zero if it was declared new.
+	Incarnation string // as in a kv.Stamp
+	RTT         time.Duration
+	Offset      time.Duration // how far its clock is ahead of the local one
+	// Since is the store's clock when its incarnation was first seen; zero if it was declared new.
 	Since time.Time
-	// Unnoted is whether nobody has noted its life yet; see [Cluster.NoteLife].
+	// Unnoted is whether nobody has noted its incarnation yet; see [Cluster.NoteIncarnation].
 	Unnoted bool
 	// VouchesAt is when it may grant ticks, by the local clock; zero: now.
 	VouchesAt time.Time
@@ -30,20 +30,20 @@ type Look struct {
 // Look asks the store how it is, and changes nothing.
 func (c *Cluster) Look(ctx context.Context) (Look, error) {
 	began := time.Now()
-	list, stamp, err := c.heard.Read(ctx, records.LifeKey())
+	list, stamp, err := c.heard.Read(ctx, records.IncarnationKey())
 	if err != nil {
 		return Look{}, err
 	}
-	life, err := records.UsableLife(list[0])
+	incarnation, err := records.UsableIncarnation(list[0])
 	if err != nil {
 		return Look{}, err
 	}
 	rtt := time.Since(began)
-	look := Look{Life: stamp.Life, RTT: rtt, Offset: answer{stamp, began, began.Add(rtt)}.offset()}
-	if life, look.Unnoted = life.Now(stamp, c.Grace); life.Since == 0 {
+	look := Look{Incarnation: stamp.Incarnation, RTT: rtt, Offset: answer{stamp, began, began.Add(rtt)}.offset()}
+	if incarnation, look.Unnoted = incarnation.Now(stamp, c.Grace); incarnation.Since == 0 {
 		return look, nil
 	}
-	look.Since = time.UnixMilli(life.Since).UTC()
+	look.Since = time.UnixMilli(incarnation.Since).UTC()
 	if left := look.Since.Add(c.Grace).Sub(stamp.At()); left >= 0 {
 		look.VouchesAt = time.Now().Add(left)
 	}
@@ -53,7 +53,7 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 // Probe writes a record that nobody reads. A store that answers may still take no writes: it is
 // full, for example, or its user may only read.
 func (c *Cluster) Probe(ctx context.Context, l Look) error {
-	o, err := c.heard.Commit(ctx, kv.Txn{Life: l.Life, Put: []kv.Write{records.Put(records.ProbeKey(), time.Now().UnixMilli())}})
+	o, err := c.heard.Commit(ctx, kv.Txn{Incarnation: l.Incarnation, Put: []kv.Write{records.Put(records.ProbeKey(), time.Now().UnixMilli())}})
 	switch {
 	case err != nil:
 		return readOnly{err}
@@ -72,9 +72,9 @@ func (e readOnly) Error() string {
 
 func (e readOnly) Unwrap() error { return e.error }
 
-// NoteLife makes the grace of a life begin that nobody has noted yet.
-func (c *Cluster) NoteLife(ctx context.Context) error {
-	return claims.NoteLife(ctx, c.heard, c.Grace)
+// NoteIncarnation makes the grace of an incarnation begin that nobody has noted yet.
+func (c *Cluster) NoteIncarnation(ctx context.Context) error {
+	return claims.NoteIncarnation(ctx, c.heard, c.Grace)
 }
 
 // DeclareNew is [claims.DeclareNew].
@@ -260,11 +260,11 @@ func (h *heard) Check(ctx context.Context) (kv.Checkup, error) {
 	return h.Server.Check(ctx)
 }
 
-// Still brings a look up to date if the store has answered lately, in the same life. It must also
+// Still brings a look up to date if the store has answered lately, in the same incarnation. It must also
 // have taken a write within three times as long, and no later write may have failed.
 func (c *Cluster) Still(l Look, lately time.Duration) (Look, bool) {
 	last, wrote := c.heard.last.Load(), c.heard.wrote.Load()
-	if last == nil || time.Since(last.ended) > lately || last.stamp.Life != l.Life || wrote == nil || time.Since(*wrote) > 3*lately {
+	if last == nil || time.Since(last.ended) > lately || last.stamp.Incarnation != l.Incarnation || wrote == nil || time.Since(*wrote) > 3*lately {
 		return l, false
 	}
 	l.Offset = last.offset()

@@ -16,7 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -43,45 +43,45 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Acts.Do(ctx, acts.Act{ID: "good", Kind: acts.Trigger, Job: "good"}); err != nil {
+	if _, err := c.Commands.Do(ctx, commands.Command{ID: "good", Kind: commands.Trigger, Job: "good"}); err != nil {
 		t.Fatal(err)
 	}
-	queued, _ := acts.Act{ID: "z-queued", Kind: acts.Trigger, Job: "good", Trigger: ledger.ByManual, Within: time.Hour}.Encode()
-	long, _ := acts.Act{ID: "long", Kind: acts.Trigger, Job: "good", Trigger: ledger.ByChain, Parent: strings.Repeat("x", 1<<20), Within: time.Hour}.Encode()
+	queued, _ := commands.Command{ID: "z-queued", Kind: commands.Trigger, Job: "good", Trigger: ledger.ByManual, Within: time.Hour}.Encode()
+	long, _ := commands.Command{ID: "long", Kind: commands.Trigger, Job: "good", Trigger: ledger.ByChain, Parent: strings.Repeat("x", 1<<20), Within: time.Hour}.Encode()
 	bad := map[kv.Key]string{
 		records.EntryKey("bad", records.Entry{Stream: "schedule", Tick: at.UnixMilli(), Token: 7}): `{"kind":"F","stream":"schedule","tick":"abc"}`,
 		records.EntryKey("bad", records.Entry{Stream: "schedule", Tick: at.UnixMilli() + 1000}):    `5`,
 		{Kind: kv.Entries, Name: "bad", Sub: "x"}:                                                  `{"kind":"F"}`,
-		records.ClaimsKey("bad"):                         `{"streams":5}`,
-		{Kind: kv.Leases, Name: "bad"}:                   `[]`,
-		{Kind: kv.Logs, Name: "bad"}:                     `{"trimmed":"x"}`,
-		{Kind: kv.Jobs, Name: "bad", Sub: "g"}:           `[]`,
-		{Kind: kv.Members, Name: "bad"}:                  `5`,
-		{Kind: kv.Jobs, Name: "bad", Sub: "empty"}:       fmt.Sprintf(`{"at":%d}`, time.Now().UnixMilli()),
-		{Kind: kv.Jobs, Name: "bad", Sub: "null"}:        `null`,
-		{Kind: kv.Members, Name: "empty"}:                fmt.Sprintf(`{"at":%d}`, time.Now().UnixMilli()),
-		{Kind: kv.Members, Name: "null"}:                 `null`,
-		{Kind: kv.Acts, Name: "queue", Sub: "null"}:      `null`,
-		{Kind: kv.Acts, Name: "audit", Sub: "null"}:      `null`,
-		{Kind: kv.Acts, Name: "pause", Sub: "tag%20bad"}: `{}`,
-		{Kind: kv.Acts, Name: "queue", Sub: "bad"}:       `{"within":"x"}`,
-		{Kind: kv.Acts, Name: "open", Sub: "bad"}:        `{"at":"soon"}`,
-		{Kind: kv.Acts, Name: "audit", Sub: "bad"}:       `{"v":99}`,
-		{Kind: kv.Acts, Name: "pause", Sub: "job%20bad"}: `"x"`,
-		{Kind: kv.Sets, Name: "renewed", Sub: "bad"}:     `[]`,
+		records.ClaimsKey("bad"):                             `{"streams":5}`,
+		{Kind: kv.Leases, Name: "bad"}:                       `[]`,
+		{Kind: kv.Logs, Name: "bad"}:                         `{"trimmed":"x"}`,
+		{Kind: kv.Jobs, Name: "bad", Sub: "g"}:               `[]`,
+		{Kind: kv.Members, Name: "bad"}:                      `5`,
+		{Kind: kv.Jobs, Name: "bad", Sub: "empty"}:           fmt.Sprintf(`{"at":%d}`, time.Now().UnixMilli()),
+		{Kind: kv.Jobs, Name: "bad", Sub: "null"}:            `null`,
+		{Kind: kv.Members, Name: "empty"}:                    fmt.Sprintf(`{"at":%d}`, time.Now().UnixMilli()),
+		{Kind: kv.Members, Name: "null"}:                     `null`,
+		{Kind: kv.Commands, Name: "queue", Sub: "null"}:      `null`,
+		{Kind: kv.Commands, Name: "audit", Sub: "null"}:      `null`,
+		{Kind: kv.Commands, Name: "pause", Sub: "tag%20bad"}: `{}`,
+		{Kind: kv.Commands, Name: "queue", Sub: "bad"}:       `{"within":"x"}`,
+		{Kind: kv.Commands, Name: "open", Sub: "bad"}:        `{"at":"soon"}`,
+		{Kind: kv.Commands, Name: "audit", Sub: "bad"}:       `{"v":99}`,
+		{Kind: kv.Commands, Name: "pause", Sub: "job%20bad"}: `"x"`,
+		{Kind: kv.Sets, Name: "renewed", Sub: "bad"}:         `[]`,
 	}
 	txn := kv.Txn{Put: []kv.Write{
-		{Key: kv.Key{Kind: kv.Acts, Name: "queue", Sub: "z-queued"}, Value: queued},
-		{Key: kv.Key{Kind: kv.Acts, Name: "queue", Sub: "long"}, Value: long},
+		{Key: kv.Key{Kind: kv.Commands, Name: "queue", Sub: "z-queued"}, Value: queued},
+		{Key: kv.Key{Kind: kv.Commands, Name: "queue", Sub: "long"}, Value: long},
 	}}
 	for k, text := range bad {
 		txn.Put = append(txn.Put, kv.Write{Key: k, Value: json.RawMessage(text)})
 	}
-	_, stamp, err := db.Read(ctx, records.LifeKey())
+	_, stamp, err := db.Read(ctx, records.IncarnationKey())
 	if err != nil {
 		t.Fatal(err)
 	}
-	txn.Life = stamp.Life
+	txn.Incarnation = stamp.Incarnation
 	if o, err := db.Memory.Commit(ctx, txn); err != nil || !o.Won {
 		t.Fatalf("Commit = %+v, %v", o, err)
 	}
@@ -111,32 +111,32 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 		if list, err := c.Roster.Jobs(ctx); err != nil || len(list) != 2 {
 			t.Errorf("jobs: %+v, %v", list, err)
 		}
-		open, err := c.Acts.Open(ctx)
+		open, err := c.Commands.Open(ctx)
 		if err != nil || len(open.Requests) != 2 || len(open.Pauses) != 2 || open.Pauses[0].Job != "bad" || open.Pauses[1].Tag != "bad" {
-			t.Errorf("acts: %+v, %v", open, err)
+			t.Errorf("commands: %+v, %v", open, err)
 		}
 		held, err := c.Holders(ctx)
 		if err != nil || len(held) != 1 || held[0].Name != "bad" || held[0].Holder != "unreadable" {
 			t.Errorf("locks: %+v, %v", held, err)
 		}
 	}
-	audit, err := c.Acts.Audit(ctx, 100)
-	kinds := map[acts.Kind]int{}
-	for _, act := range audit {
-		if kinds[act.Kind]++; len(act.Parent) > 2000 {
-			t.Errorf("an act of %d bytes", len(act.Parent))
+	audit, err := c.Commands.Audit(ctx, 100)
+	kinds := map[commands.Kind]int{}
+	for _, command := range audit {
+		if kinds[command.Kind]++; len(command.Parent) > 2000 {
+			t.Errorf("a command of %d bytes", len(command.Parent))
 		}
 	}
-	if err != nil || kinds[acts.Unreadable] != 4 || kinds[acts.Trigger] != 3 {
+	if err != nil || kinds[commands.Unreadable] != 4 || kinds[commands.Trigger] != 3 {
 		t.Errorf("the audit log has %v, %v: %+v", kinds, err, audit)
 	}
 	if list, err := c.Ledger.Ticks(ctx, ledger.Query{Job: "good", Limit: 10}); err != nil || len(list) != 2 || list[0].Outcome != ledger.Missed || list[0].Trigger != ledger.ByChain {
 		t.Errorf("a follower that is refused: %+v, %v", list, err)
 	}
-	if _, err := c.Acts.Do(ctx, acts.Act{Kind: acts.Resume, Job: "bad", By: "ann", Reason: "so"}); err != nil {
+	if _, err := c.Commands.Do(ctx, commands.Command{Kind: commands.Resume, Job: "bad", By: "ann", Reason: "so"}); err != nil {
 		t.Errorf("resuming: %v", err)
 	}
-	if open, err := c.Acts.Open(ctx); err != nil || len(open.Pauses) != 1 {
+	if open, err := c.Commands.Open(ctx); err != nil || len(open.Pauses) != 1 {
 		t.Errorf("after a resume: %+v, %v", open.Pauses, err)
 	}
 	if _, err := c.Roster.Beat(ctx, scheduler.Replica{ID: "bad"}); err != nil {
@@ -158,20 +158,20 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	if lines := strings.Count(log.String(), "level=WARN"); lines != n || n < 17 {
 		t.Errorf("%d records are counted, %d lines logged:\n%s", n, lines, log)
 	}
-	_, stamp, err = db.Read(ctx, records.LifeKey())
+	_, stamp, err = db.Read(ctx, records.IncarnationKey())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := db.Memory.Commit(ctx, kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: records.LifeKey(), Value: json.RawMessage(`5`)}}}); err != nil || !o.Won {
+	if o, err := db.Memory.Commit(ctx, kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: records.IncarnationKey(), Value: json.RawMessage(`5`)}}}); err != nil || !o.Won {
 		t.Fatalf("Commit = %+v, %v", o, err)
 	}
 	if list, err := c.Ledger.Ticks(ctx, ledger.Query{Job: "good", Limit: 10}); err != nil || len(list) != 2 {
-		t.Errorf("ticks beside a life that cannot be read: %+v, %v", list, err)
+		t.Errorf("ticks beside an incarnation that cannot be read: %+v, %v", list, err)
 	}
 	if _, err := c.Claims.TryAcquire(ctx, locking.Request{Name: "good", Tick: at.Add(time.Second), Holder: "a"}); err == nil || !strings.Contains(err.Error(), "life") {
-		t.Errorf("a claim beside a life that cannot be read: %v", err)
+		t.Errorf("a claim beside an incarnation that cannot be read: %v", err)
 	}
-	if rows := c.Checks(ctx); rows[0].Verdict != "mend" || !strings.Contains(fmt.Sprint(rows[0].Findings), "cluster life") {
-		t.Errorf("the checks find %+v of a life that cannot be read", rows)
+	if rows := c.Checks(ctx); rows[0].Verdict != "mend" || !strings.Contains(fmt.Sprint(rows[0].Findings), "cluster incarnation") {
+		t.Errorf("the checks find %+v of an incarnation that cannot be read", rows)
 	}
 }

@@ -5,7 +5,7 @@
 // target begin above all tokens of the source. What the source may have forgotten counts as
 // claimed in the target, too. So no tick runs a second time, and tokens only grow.
 //
-// Nothing is copied of replicas, of acts before the latest ones of the audit log, and of the
+// Nothing is copied of replicas, of commands before the latest ones of the audit log, and of the
 // names of Redis nodes.
 //
 // From [Side.Begin] to [Side.End] the target refuses replicas. A copy that was stopped is not
@@ -23,7 +23,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -41,8 +41,8 @@ type Side interface {
 	Begin(context.Context) (time.Time, error)
 	// PutEntries is called once for each job. Entries of ticks up to trimmed are missing.
 	PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error
-	// PutActs stores acts, which are in the order of their times.
-	PutActs(ctx context.Context, list []acts.Act) error
+	// PutCommands stores commands, which are in the order of their times.
+	PutCommands(ctx context.Context, list []commands.Command) error
 	// End stores the claims, and opens the store for replicas. It fails if the store has lost a
 	// write.
 	End(context.Context, Memory) error
@@ -78,7 +78,7 @@ func (m Memory) Since(grace time.Duration) int64 {
 }
 
 // Counts are what was copied.
-type Counts struct{ Names, Runs, NotRun, Logs, Acts, Pauses, Requests int }
+type Counts struct{ Names, Runs, NotRun, Logs, Commands, Pauses, Requests int }
 
 // maxAhead is how far tokens may be ahead of the clock of the target: it grants larger ones soon.
 const maxAhead = time.Second
@@ -131,7 +131,7 @@ func (c *copier) copy(ctx context.Context, m Memory, by string) error {
 		}
 	}
 	c.counts.Names = len(jobs)
-	if err := c.copyActs(ctx, by); err != nil {
+	if err := c.copyCommands(ctx, by); err != nil {
 		return err
 	}
 	now, err := c.memory(ctx)
@@ -258,11 +258,11 @@ func withoutLost(list []ledger.Entry) []ledger.Entry {
 	})
 }
 
-// copyActs copies the acts in force and the audit log as far as every store keeps it, and adds
+// copyCommands copies the commands in force and the audit log as far as every store keeps it, and adds
 // the copy to the log.
-func (c *copier) copyActs(ctx context.Context, by string) error {
-	from := c.from.Reader().Acts
-	var force acts.Open
+func (c *copier) copyCommands(ctx context.Context, by string) error {
+	from := c.from.Reader().Commands
+	var force commands.Open
 	for before := -1; len(force.Requests) > before; { // a reading takes some of the queued requests
 		before = len(force.Requests)
 		var err error
@@ -270,18 +270,18 @@ func (c *copier) copyActs(ctx context.Context, by string) error {
 			return err
 		}
 	}
-	audit, err := from.Audit(ctx, acts.KeepAudit+acts.KeepRefused)
+	audit, err := from.Audit(ctx, commands.KeepAudit+commands.KeepRefused)
 	if err != nil {
 		return err
 	}
-	c.counts.Acts, c.counts.Pauses, c.counts.Requests = len(audit), len(force.Pauses), len(force.Requests)
+	c.counts.Commands, c.counts.Pauses, c.counts.Requests = len(audit), len(force.Pauses), len(force.Requests)
 	list := slices.Concat(audit, force.Requests, force.Expired, force.Pauses)
-	acts.Sort(list)
-	list = slices.CompactFunc(list, func(a, b acts.Act) bool { return a.ID == b.ID })
-	if err := c.to.PutActs(ctx, list); err != nil {
+	commands.Sort(list)
+	list = slices.CompactFunc(list, func(a, b commands.Command) bool { return a.ID == b.ID })
+	if err := c.to.PutCommands(ctx, list); err != nil {
 		return err
 	}
-	return c.to.Reader().Acts.(acts.Notebook).Note(ctx, acts.Act{
-		Kind: acts.Copy, All: true, By: by, Result: fmt.Sprintf("copied from %s, %d runs of %d names", c.from.Name(), c.counts.Runs, c.counts.Names),
+	return c.to.Reader().Commands.(commands.Notebook).Note(ctx, commands.Command{
+		Kind: commands.Copy, All: true, By: by, Result: fmt.Sprintf("copied from %s, %d runs of %d names", c.from.Name(), c.counts.Runs, c.counts.Names),
 	})
 }

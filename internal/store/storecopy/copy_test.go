@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -54,7 +54,7 @@ func fails(t *testing.T, from, to storecopy.Side, text string) {
 func TestEverythingIsCopied(t *testing.T) {
 	everyWay(t, func(t *testing.T, from *filled, to world) {
 		got := copyTo(t, from, to)
-		want := storecopy.Counts{Names: 3, Runs: 6, NotRun: 1, Logs: 1, Acts: 7, Pauses: 1, Requests: 1}
+		want := storecopy.Counts{Names: 3, Runs: 6, NotRun: 1, Logs: 1, Commands: 7, Pauses: 1, Requests: 1}
 		if got != want {
 			t.Errorf("copied %+v, want %+v", got, want)
 		}
@@ -76,19 +76,19 @@ func TestEverythingIsCopied(t *testing.T) {
 		if set, err := now.JobSets.JobSet(t.Context(), "set"); err != nil || string(set) != "packed" {
 			t.Errorf("the set of jobs is %q, %v", set, err)
 		}
-		force, err := old.Acts.Open(t.Context())
+		force, err := old.Commands.Open(t.Context())
 		must(t, err)
-		if same, err := now.Acts.Open(t.Context()); err != nil || !reflect.DeepEqual(same, force) || len(same.Pauses) != 1 || len(same.Requests) != 1 {
+		if same, err := now.Commands.Open(t.Context()); err != nil || !reflect.DeepEqual(same, force) || len(same.Pauses) != 1 || len(same.Requests) != 1 {
 			t.Errorf("in force: %+v, %v; was %+v", same, err, force)
 		}
-		before, err := old.Acts.Audit(t.Context(), 100)
+		before, err := old.Commands.Audit(t.Context(), 100)
 		must(t, err)
-		audit, err := now.Acts.Audit(t.Context(), 100)
-		if err != nil || len(audit) != len(before)+1 || !reflect.DeepEqual(audit[1:], before) || audit[0].Kind != acts.Copy || audit[0].By != "ann" {
+		audit, err := now.Commands.Audit(t.Context(), 100)
+		if err != nil || len(audit) != len(before)+1 || !reflect.DeepEqual(audit[1:], before) || audit[0].Kind != commands.Copy || audit[0].By != "ann" {
 			t.Errorf("the audit log is %+v, %v\nwas %+v", audit, err, before)
 		}
-		act := acts.Act{ID: "4", Kind: acts.Trigger, Job: "report", By: "ann", Reason: "test", Within: time.Hour}
-		if again, err := now.Acts.Do(t.Context(), act); err != nil || !again.At.Equal(force.Requests[0].At) {
+		command := commands.Command{ID: "4", Kind: commands.Trigger, Job: "report", By: "ann", Reason: "test", Within: time.Hour}
+		if again, err := now.Commands.Do(t.Context(), command); err != nil || !again.At.Equal(force.Requests[0].At) {
 			t.Errorf("a request of before, asked for again: %+v, %v", again, err)
 		}
 	})
@@ -224,17 +224,17 @@ func TestReplicaMeanwhile(t *testing.T) {
 	})
 }
 
-// A requested target is asked for while the acts of the source are written to it.
+// A requested target is asked for while the commands of the source are written to it.
 type requested struct {
 	storecopy.Side
 	request func(context.Context) error
 }
 
-func (r requested) PutActs(ctx context.Context, list []acts.Act) error {
+func (r requested) PutCommands(ctx context.Context, list []commands.Command) error {
 	if err := r.request(ctx); err != nil {
 		return err
 	}
-	return r.Side.PutActs(ctx, list)
+	return r.Side.PutCommands(ctx, list)
 }
 
 // What an application asks of the source before the copy is copied, and not lost during the copy.

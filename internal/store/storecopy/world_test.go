@@ -18,7 +18,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -70,7 +70,7 @@ func onOne(t *testing.T) world {
 		_, err := c.Look(ctx)
 		return err
 	}, func(ctx context.Context) error { return claims.DeclareNew(ctx, server) }, func(ctx context.Context) error {
-		text, err := acts.Act{ID: "queued", Kind: acts.Trigger, Job: "report"}.Encode()
+		text, err := commands.Command{ID: "queued", Kind: commands.Trigger, Job: "report"}.Encode()
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func onOne(t *testing.T) world {
 		if err != nil {
 			return err
 		}
-		_, err = server.Commit(ctx, kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: kv.Key{Kind: kv.Acts, Name: "queue", Sub: "queued"}, Value: text}}})
+		_, err = server.Commit(ctx, kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: kv.Key{Kind: kv.Commands, Name: "queue", Sub: "queued"}, Value: text}}})
 		return err
 	}}
 }
@@ -120,28 +120,28 @@ func fill(t *testing.T, w world) *filled {
 		Name: "report", Hash: "v1", ConfigHash: "set", Replica: "a", Published: f.start, Account: scheduler.Account{First: f.start, Until: f.at(9)},
 	}}))
 	must(t, r.JobSets.KeepSet(t.Context(), "set", []byte("packed")))
-	f.act()
+	f.command()
 	return f
 }
 
-// act asks for something of every kind.
-func (f *filled) act() {
+// command asks for something of every kind.
+func (f *filled) command() {
 	f.t.Helper()
-	store := f.Reader().Acts
-	for _, act := range []acts.Act{
-		{ID: "1", Kind: acts.Pause, Job: "report", By: "ann", Reason: "test"},
-		{ID: "2", Kind: acts.Pause, Tag: "night", By: "ann", Reason: "test"},
-		{ID: "3", Kind: acts.Resume, Job: "report", By: "ann", Reason: "test"},
-		{ID: "4", Kind: acts.Trigger, Job: "report", By: "ann", Reason: "test", Within: time.Hour},
-		{ID: "5", Kind: acts.Trigger, Job: "again", By: "ann", Reason: "test", Within: time.Hour},
+	store := f.Reader().Commands
+	for _, command := range []commands.Command{
+		{ID: "1", Kind: commands.Pause, Job: "report", By: "ann", Reason: "test"},
+		{ID: "2", Kind: commands.Pause, Tag: "night", By: "ann", Reason: "test"},
+		{ID: "3", Kind: commands.Resume, Job: "report", By: "ann", Reason: "test"},
+		{ID: "4", Kind: commands.Trigger, Job: "report", By: "ann", Reason: "test", Within: time.Hour},
+		{ID: "5", Kind: commands.Trigger, Job: "again", By: "ann", Reason: "test", Within: time.Hour},
 	} {
-		_, err := store.Do(f.t.Context(), act)
+		_, err := store.Do(f.t.Context(), command)
 		must(f.t, err)
 	}
 	must(f.t, store.Close(f.t.Context(), "5", "done"))
-	notes, _ := store.(acts.Notebook)
-	must(f.t, notes.Note(f.t.Context(), acts.Act{Kind: acts.Release, Job: "report", By: "ann", Reason: "test", Result: "released"}))
-	must(f.t, notes.Note(f.t.Context(), acts.Act{Kind: acts.Trigger, Job: "report", By: "eve", Result: acts.RefusedResult + "not allowed"}))
+	notes, _ := store.(commands.Notebook)
+	must(f.t, notes.Note(f.t.Context(), commands.Command{Kind: commands.Release, Job: "report", By: "ann", Reason: "test", Result: "released"}))
+	must(f.t, notes.Note(f.t.Context(), commands.Command{Kind: commands.Trigger, Job: "report", By: "eve", Result: commands.RefusedResult + "not allowed"}))
 }
 
 // claim claims a tick and never ends it.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -70,15 +70,15 @@ func Entry(err error) ledger.Entry {
 	return ledger.Entry{Outcome: ledger.Unreadable, Reason: why}
 }
 
-// Act is what listings show of an act whose record cannot be read.
-func Act(record string, at time.Time, err error) acts.Act {
-	return acts.Act{ID: id(record), Kind: acts.Unreadable, At: at}.Done(fmt.Sprintf("the record %.300s cannot be read: %v", record, err), at)
+// Command is what listings show of a command whose record cannot be read.
+func Command(record string, at time.Time, err error) commands.Command {
+	return commands.Command{ID: id(record), Kind: commands.Unreadable, At: at}.Done(fmt.Sprintf("the record %.300s cannot be read: %v", record, err), at)
 }
 
 // Pause is what stays in force of a pause or resume whose record cannot be read: a pause of the target
-// that the act's line names, until somebody resumes it.
-func Pause(line string, err error) acts.Act {
-	a := acts.Act{ID: id(line), Kind: acts.Pause, By: "unknown", Reason: fmt.Sprintf("its record cannot be read: %.900s", err.Error())}
+// that the command's line names, until somebody resumes it.
+func Pause(line string, err error) commands.Command {
+	a := commands.Command{ID: id(line), Kind: commands.Pause, By: "unknown", Reason: fmt.Sprintf("its record cannot be read: %.900s", err.Error())}
 	kind, name, _ := strings.Cut(line, " ")
 	switch kind {
 	case "all":

@@ -48,10 +48,10 @@ type Campaign struct {
 	// promised of them.
 	Apart []checker.Span
 
-	from      time.Time
-	outsiders string // the path of its configuration
-	lives     []*Replica
-	faults    map[string]int
+	from         time.Time
+	outsiders    string // the path of its configuration
+	incarnations []*Replica
+	faults       map[string]int
 }
 
 var seed = flag.Uint64("campaign", 0, "the seed of the campaigns; 0: a new one")
@@ -171,7 +171,7 @@ func (c *Campaign) Start(ids ...string) {
 // Add adds a replica that was started otherwise.
 func (c *Campaign) Add(r *Replica) {
 	c.Replicas[r.ID] = r
-	c.lives = append(c.lives, r)
+	c.incarnations = append(c.incarnations, r)
 }
 
 // Ready waits until all replicas can run ticks.

@@ -54,7 +54,7 @@ func (c *Campaign) wasApart(tick time.Time) bool {
 }
 
 // settledWithin is how long after the last trouble every tick has a row, where a replica
-// lives: docs/guarantees/ledger.md, with room for a busy machine.
+// incarnations: docs/guarantees/ledger.md, with room for a busy machine.
 const settledWithin = time.Minute
 
 // CheckTruth compares the ledger's rows of jobs that have ticks with the lines in the sink and
@@ -65,8 +65,8 @@ func (c *Campaign) CheckTruth() map[checker.Tick]view.Tick {
 	for ; ; c.Wait(time.Second) {
 		r, rows := c.record()
 		violations := checker.Check(r)
-		lives := slices.ContainsFunc(r.Lives, func(l checker.Life) bool { return l.Until.IsZero() })
-		if len(violations) > 0 && lives && !c.Failed() && time.Now().Before(until) {
+		incarnations := slices.ContainsFunc(r.Incarnations, func(l checker.Incarnation) bool { return l.Until.IsZero() })
+		if len(violations) > 0 && incarnations && !c.Failed() && time.Now().Before(until) {
 			continue
 		}
 		for i, violation := range violations[:min(len(violations), 20)] {
@@ -97,8 +97,8 @@ func (c *Campaign) record() (checker.Record, map[checker.Tick]view.Tick) {
 		}
 	}
 	r.Read = time.Now()
-	for _, p := range c.lives {
-		r.Lives = append(r.Lives, p.Life())
+	for _, p := range c.incarnations {
+		r.Incarnations = append(r.Incarnations, p.Incarnation())
 		r.Forgot = r.Forgot || strings.Contains(p.Log(), "blank node joined")
 	}
 	r.Sink = c.Effects()

@@ -176,12 +176,12 @@ func (r *Replica) Drained() {
 	}
 }
 
-// Life is the log of the process, and its end. Another release may have other messages, so
+// Incarnation is the log of the process, and its end. Another release may have other messages, so
 // only its end counts, and what it did.
-func (r *Replica) Life() checker.Life {
+func (r *Replica) Incarnation() checker.Incarnation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := checker.Life{Replica: r.ID, Foreign: true}
+	l := checker.Incarnation{Replica: r.ID, Foreign: true}
 	if !r.foreign {
 		l = checker.ParseLog(r.ID, r.lines)
 	}

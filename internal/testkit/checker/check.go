@@ -65,7 +65,7 @@ func (c *checker) violation(t Tick, format string, args ...any) {
 // the replicas knew of it that they were starting. Nobody has missed it.
 func (c *checker) nobodys(t Tick) bool {
 	starting := false
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		for _, s := range l.Reports {
 			switch {
 			case s.What == Won && !s.Tick.At.After(t.At):
@@ -149,7 +149,7 @@ func (c *checker) run(row Row) {
 // explained reports whether a run that did all its work may have another outcome: its
 // replica died before it recorded the end, or has logged that outcome itself.
 func (c *checker) explained(row Row) bool {
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		for _, s := range l.about(row.Tick, Ended) {
 			if s.Token == row.Token {
 				if c.lost(l, s) && row.Outcome == ledger.Interrupted {
@@ -168,13 +168,13 @@ func (c *checker) explained(row Row) bool {
 		return true
 	}
 	// Killed before it could even log that it had won.
-	return row.Outcome == ledger.Interrupted && slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.Killed })
+	return row.Outcome == ledger.Interrupted && slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool { return l.Replica == row.Replica && l.Killed })
 }
 
 // ended compares the row with the ends of runs that replicas have logged. The last attempt
 // counts.
 func (c *checker) ended(row Row) {
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		unsure := len(l.about(row.Tick, Unsure)) > 0
 		for _, s := range l.about(row.Tick, Ended) {
 			switch {
@@ -193,13 +193,13 @@ func (c *checker) ended(row Row) {
 
 // foreign reports whether the replica's log is unreadable.
 func (c *checker) foreign(replica string) bool {
-	return slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == replica && l.Foreign })
+	return slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool { return l.Replica == replica && l.Foreign })
 }
 
 // mayRun reports whether a row may be running: the replica is alive, or its lease may last,
 // and it has not logged the end of the run long ago.
 func (c *checker) mayRun(row Row) bool {
-	return slices.ContainsFunc(c.Lives, func(l Life) bool {
+	return slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool {
 		ended := slices.ContainsFunc(l.about(row.Tick, Ended), func(s Report) bool {
 			return s.Token == row.Token && s.At.Before(c.Read.Add(-c.TTL))
 		})
@@ -214,7 +214,7 @@ func (c *checker) recorded(row Row) {
 		return
 	}
 	var heard []Report
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		if l.Replica == row.Replica {
 			heard = append(heard, l.about(row.Tick, NoRun)...)
 		}
@@ -227,7 +227,7 @@ func (c *checker) recorded(row Row) {
 // happened returns what the logs have of a tick.
 func (c *checker) happened(t Tick) string {
 	var text strings.Builder
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		for _, s := range l.Reports {
 			if s.key() == t.key() {
 				fmt.Fprintf(&text, "%s logged at %s: %s %v; ", l.Replica, s.At.UTC().Format("15:04:05.000"), s.What, Row{Outcome: s.Outcome, Code: s.Code})
@@ -243,7 +243,7 @@ func (c *checker) happened(t Tick) string {
 // lived lists the replicas alive at the tick.
 func (c *checker) lived(t Tick) string {
 	var alive []string
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		if l.alive(Span{t.At, t.At}) {
 			alive = append(alive, l.Replica)
 		}

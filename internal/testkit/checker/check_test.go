@@ -54,7 +54,7 @@ func honest() checker.Record {
 	for _, row := range r.Rows {
 		r.Ticks = append(r.Ticks, row.Tick)
 	}
-	r.Lives = []checker.Life{
+	r.Incarnations = []checker.Incarnation{
 		{Replica: "a", From: at(0), Until: at(21), Killed: true, Reports: []checker.Report{won(10, 1), ended(10, 12, 1), noRun(11, ledger.Skipped, "overlap"), won(20, 2)}},
 		{Replica: "b", From: at(30), Until: at(51), Killed: true, Reports: []checker.Report{noRun(25, ledger.Missed, "no_replica"), won(40, 3), ended(40, 42, 3), won(50, 4)}},
 		{Replica: "c", From: at(55), Drained: at(61), Until: at(62), Reports: []checker.Report{noRun(60, ledger.Missed, "drained")}},
@@ -75,10 +75,10 @@ func row(r *checker.Record, seconds float64) *checker.Row {
 	panic("no such row")
 }
 
-// reportOf returns the first report of a life on the tick.
-func reportOf(r *checker.Record, life int, seconds float64) *checker.Report {
-	for i := range r.Lives[life].Reports {
-		if s := &r.Lives[life].Reports[i]; s.Tick == tick(seconds) {
+// reportOf returns the first report of an incarnation on the tick.
+func reportOf(r *checker.Record, incarnation int, seconds float64) *checker.Report {
+	for i := range r.Incarnations[incarnation].Reports {
+		if s := &r.Incarnations[incarnation].Reports[i]; s.Tick == tick(seconds) {
 			return s
 		}
 	}
@@ -106,24 +106,24 @@ func TestLostHistory(t *testing.T) {
 // A job that catches up has a long window, and all replicas may drain in it.
 func TestAllDrained(t *testing.T) {
 	t.Parallel()
-	drained := func(replica string, until float64) checker.Life {
-		return checker.Life{Replica: replica, From: at(0), Drained: at(until), Until: at(until), Reports: []checker.Report{
+	drained := func(replica string, until float64) checker.Incarnation {
+		return checker.Incarnation{Replica: replica, From: at(0), Drained: at(until), Until: at(until), Reports: []checker.Report{
 			{Tick: tick(10), What: checker.NoRun, At: at(until), Outcome: ledger.Missed, Code: "drained"},
 		}}
 	}
 	r := checker.Record{
 		Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
-		Rows:  []checker.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: "drained", Replica: "a"}},
-		Lives: []checker.Life{drained("a", 12), drained("b", 30)},
+		Rows:         []checker.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: "drained", Replica: "a"}},
+		Incarnations: []checker.Incarnation{drained("a", 12), drained("b", 30)},
 	}
 	if violations := checker.Check(r); len(violations) > 0 {
 		t.Error(violations)
 	}
-	for name, lie := range map[string]checker.Life{
+	for name, lie := range map[string]checker.Incarnation{
 		"one that decided nothing": {Replica: "b", From: at(0), Drained: at(30), Until: at(30)},
-		"one that did not drain":   {Replica: "b", From: at(0), Until: at(30), Killed: true, Reports: r.Lives[1].Reports},
+		"one that did not drain":   {Replica: "b", From: at(0), Until: at(30), Killed: true, Reports: r.Incarnations[1].Reports},
 	} {
-		r.Lives[1] = lie
+		r.Incarnations[1] = lie
 		if violations := checker.Check(r); len(violations) == 0 {
 			t.Errorf("%s was there: not noticed", name)
 		}
@@ -161,8 +161,8 @@ func TestDecisionOfTheKilled(t *testing.T) {
 		for _, code := range []string{"unknown", "no_replica"} {
 			r := checker.Record{
 				Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
-				Rows:  []checker.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: code}},
-				Lives: []checker.Life{{Replica: "a", From: at(0), Until: c.until, Killed: true, Reports: reports}},
+				Rows:         []checker.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: code}},
+				Incarnations: []checker.Incarnation{{Replica: "a", From: at(0), Until: c.until, Killed: true, Reports: reports}},
 			}
 			if violations := checker.Check(r); (len(violations) == 0) != c.honest {
 				t.Errorf("%s, %s: %v", code, name, violations)
@@ -184,11 +184,11 @@ func TestFirstTicks(t *testing.T) {
 		"the store did not answer": {"no_quorum", 11, false},
 		"it says nothing":          {"", 11, false},
 	} {
-		a := checker.Life{Replica: "a", From: at(0), Reports: []checker.Report{{Tick: checker.Tick{Job: "other", At: at(c.won)}, What: checker.Won, At: at(c.won), Token: 1}}}
+		a := checker.Incarnation{Replica: "a", From: at(0), Reports: []checker.Report{{Tick: checker.Tick{Job: "other", At: at(c.won)}, What: checker.Won, At: at(c.won), Token: 1}}}
 		if c.code != "" {
 			a.Reports = append(a.Reports, checker.Report{Tick: tick(10), What: checker.NoRun, At: at(10.5), Outcome: ledger.Missed, Code: c.code})
 		}
-		r := checker.Record{Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Lives: []checker.Life{a}}
+		r := checker.Record{Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Incarnations: []checker.Incarnation{a}}
 		if violations := checker.Check(r); (len(violations) == 0) != c.honest {
 			t.Errorf("%s: %v", name, violations)
 		}
@@ -202,7 +202,7 @@ func TestLeaseOfTheKilled(t *testing.T) {
 		return checker.Record{
 			Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
 			Rows: []checker.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []checker.Life{
+			Incarnations: []checker.Incarnation{
 				{Replica: "a", From: at(0), Until: at(9), Killed: killed},
 				{Replica: "b", From: at(0), Reports: []checker.Report{{Tick: tick(10), What: checker.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
 			},
@@ -239,7 +239,7 @@ func TestLeaseOfTheFrozen(t *testing.T) {
 		violations := checker.Check(checker.Record{
 			Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
 			Rows: []checker.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []checker.Life{
+			Incarnations: []checker.Incarnation{
 				{Replica: "a", From: at(0), Frozen: []checker.Span{{From: at(c.from), To: at(c.to)}}, Reports: []checker.Report{gave}},
 				{Replica: "b", From: at(0), Reports: []checker.Report{{Tick: tick(10), What: checker.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
 			},
@@ -270,7 +270,7 @@ func TestLeaseWithoutAnEnd(t *testing.T) {
 		violations := checker.Check(checker.Record{
 			Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
 			Rows: []checker.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []checker.Life{
+			Incarnations: []checker.Incarnation{
 				{Replica: "a", From: at(0), Reports: append([]checker.Report{{Tick: tick(5), What: checker.Won, At: at(5), Token: 1}}, c.after...)},
 				{Replica: "b", From: at(0), Reports: []checker.Report{{Tick: tick(10), What: checker.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
 			},
@@ -290,8 +290,8 @@ func TestLeaseAfterAThaw(t *testing.T) {
 	}{{6, 1}, {8, 0}, {14, 0}, {16, 1}} {
 		violations := checker.Check(checker.Record{
 			Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Thawed: []time.Time{at(c.thawed)},
-			Rows:  []checker.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []checker.Life{{Replica: "b", From: at(0), Reports: []checker.Report{{Tick: tick(10), What: checker.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}}},
+			Rows:         []checker.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
+			Incarnations: []checker.Incarnation{{Replica: "b", From: at(0), Reports: []checker.Report{{Tick: tick(10), What: checker.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}}},
 		})
 		if len(violations) != c.violations {
 			t.Errorf("thawed at %v s: %v", c.thawed, violations)
@@ -311,7 +311,7 @@ func TestLeaseIsSeen(t *testing.T) {
 		violations := checker.Check(checker.Record{
 			Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Clockless: c.clockless,
 			Rows: []checker.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []checker.Life{
+			Incarnations: []checker.Incarnation{
 				{Replica: "a", From: at(0), Until: at(1), Killed: true, Reports: []checker.Report{{Tick: tick(1), What: checker.Won, At: at(1), Token: 1}}},
 				{Replica: "b", From: at(c.began), Reports: []checker.Report{{Tick: tick(10), What: checker.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
 			},
@@ -342,7 +342,7 @@ func TestUncountedLease(t *testing.T) {
 		violations := checker.Check(checker.Record{
 			Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Uncopied: true,
 			Rows: []checker.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []checker.Life{
+			Incarnations: []checker.Incarnation{
 				{Replica: "a", From: at(0), Reports: c.tries},
 				{Replica: "b", From: at(0), Reports: []checker.Report{{Tick: tick(10), What: checker.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
 			},
@@ -363,7 +363,7 @@ func TestRenamedJob(t *testing.T) {
 	if violations := checker.Check(r); len(violations) == 0 {
 		t.Error("the names of two jobs are taken for one")
 	}
-	r.Lives[4].Renamed = map[string]string{"j": "new"}
+	r.Incarnations[4].Renamed = map[string]string{"j": "new"}
 	for _, violation := range checker.Check(r) {
 		t.Error(violation)
 	}
@@ -374,8 +374,8 @@ func TestForeignProcess(t *testing.T) {
 	t.Parallel()
 	foreign := func() checker.Record {
 		r := honest()
-		for i, l := range r.Lives {
-			r.Lives[i] = checker.Life{Replica: l.Replica, Until: l.Until, Foreign: true}
+		for i, l := range r.Incarnations {
+			r.Incarnations[i] = checker.Incarnation{Replica: l.Replica, Until: l.Until, Foreign: true}
 		}
 		return r
 	}
@@ -432,7 +432,7 @@ func TestLies(t *testing.T) {
 			func(r *checker.Record) {
 				*row(r, 10) = checker.Row{Tick: tick(10), Outcome: ledger.Missed, Code: "no_quorum", Replica: "a"}
 				r.Sink = r.Sink[1:]
-				r.Lives[0].Reports = append(r.Lives[0].Reports[2:], checker.Report{Tick: tick(10), What: checker.NoRun, Outcome: ledger.Missed, Code: "no_quorum"})
+				r.Incarnations[0].Reports = append(r.Incarnations[0].Reports[2:], checker.Report{Tick: tick(10), What: checker.NoRun, Outcome: ledger.Missed, Code: "no_quorum"})
 				r.Rows = append(r.Rows[:1:1], r.Rows[2:]...) // nothing overlaps any more
 				r.Ticks = append(r.Ticks[:1:1], r.Ticks[2:]...)
 			},
@@ -440,7 +440,7 @@ func TestLies(t *testing.T) {
 		},
 		"a run that only a log knows": {
 			func(r *checker.Record) {
-				r.Lives[5].Reports = append(r.Lives[5].Reports, checker.Report{Tick: tick(80), What: checker.Ended, Token: 9, Outcome: ledger.Failed})
+				r.Incarnations[5].Reports = append(r.Incarnations[5].Reports, checker.Report{Tick: tick(80), What: checker.Ended, Token: 9, Outcome: ledger.Failed})
 			},
 			"j 12:01:20: is missed (asleep), but d logged a run of it, which failed",
 		},
@@ -455,18 +455,18 @@ func TestLies(t *testing.T) {
 		"the attempt before the last": {
 			func(r *checker.Record) {
 				*row(r, 70) = checker.Row{Tick: tick(70), Outcome: ledger.Interrupted, Code: "interrupted", Token: 5, Replica: "b"}
-				r.Lives[4].Reports = nil
+				r.Incarnations[4].Reports = nil
 			},
 			"j 12:01:10: names token 5, but the sink saw c finish with the later token 6",
 		},
 		"the attempt before the last, by the log": {
 			func(r *checker.Record) {
-				r.Lives[4].Reports = append(r.Lives[4].Reports, checker.Report{Tick: tick(70), What: checker.Ended, Token: 8, Outcome: ledger.Failed})
+				r.Incarnations[4].Reports = append(r.Incarnations[4].Reports, checker.Report{Tick: tick(70), What: checker.Ended, Token: 8, Outcome: ledger.Failed})
 			},
 			"j 12:01:10: names token 6, but c logged the end of a run with the later token 8",
 		},
 		"interrupted, and its replica lived on": {
-			func(r *checker.Record) { r.Lives[1].Killed = false },
+			func(r *checker.Record) { r.Incarnations[1].Killed = false },
 			"j 12:00:50: is interrupted (interrupted), but the sink saw it finish on b",
 		},
 		"another outcome than was logged": {
@@ -482,12 +482,12 @@ func TestLies(t *testing.T) {
 		"running, and its end was logged": {
 			func(r *checker.Record) {
 				row(r, 80).Outcome, row(r, 80).Code, row(r, 80).Token = ledger.Running, "", 9
-				r.Lives[5].Reports = []checker.Report{{Tick: tick(80), What: checker.Ended, At: at(90), Token: 9, Outcome: ledger.Failed}}
+				r.Incarnations[5].Reports = []checker.Report{{Tick: tick(80), What: checker.Ended, At: at(90), Token: 9, Outcome: ledger.Failed}}
 			},
 			"j 12:01:20: is running, but nobody can still run it",
 		},
 		"a reason that was never logged": {
-			func(r *checker.Record) { r.Lives[5].Reports = nil },
+			func(r *checker.Record) { r.Incarnations[5].Reports = nil },
 			"j 12:01:20: is missed (asleep), which d has not logged",
 		},
 		"another reason than was logged": {
@@ -495,30 +495,30 @@ func TestLies(t *testing.T) {
 			"j 12:01:20: is missed (asleep), which d has not logged",
 		},
 		"no replica, and one lived": {
-			func(r *checker.Record) { r.Lives[0].Until = at(26.5) },
+			func(r *checker.Record) { r.Incarnations[0].Until = at(26.5) },
 			"j 12:00:25: is missed (no_replica), but a was running",
 		},
 		"drained, and it did not": {
-			func(r *checker.Record) { r.Lives[2].Drained = time.Time{} },
+			func(r *checker.Record) { r.Incarnations[2].Drained = time.Time{} },
 			"j 12:01:00: is missed (drained), but c did not drain",
 		},
 		"drained, and another was there": {
-			func(r *checker.Record) { r.Lives[1].Until = at(66) },
+			func(r *checker.Record) { r.Incarnations[1].Until = at(66) },
 			"j 12:01:00: is missed (drained), but b was there to deal with it",
 		},
 		"asleep before it began": {
-			func(r *checker.Record) { r.Lives[5].From = at(85) },
+			func(r *checker.Record) { r.Incarnations[5].From = at(85) },
 			"j 12:01:20: is missed (asleep), but d was not there to sleep",
 		},
 		"overlap with nothing": {
 			func(r *checker.Record) {
-				reportOf(r, 0, 10).What, r.Lives[0].Reports[1].At = checker.Unsure, at(10.5)
-				r.Lives[0].Reports[0].What = checker.Unstored
+				reportOf(r, 0, 10).What, r.Incarnations[0].Reports[1].At = checker.Unsure, at(10.5)
+				r.Incarnations[0].Reports[0].What = checker.Unstored
 			},
 			"j 12:00:11: is skipped (overlap), but no earlier run of the job was going on",
 		},
 		"overlap with what was over": {
-			func(r *checker.Record) { r.Lives[0].Reports[1].At = at(10.9) },
+			func(r *checker.Record) { r.Incarnations[0].Reports[1].At = at(10.9) },
 			"j 12:00:11: is skipped (overlap), but no earlier run of the job was going on",
 		},
 		"lost, and nothing was": {
@@ -560,10 +560,10 @@ func TestParseLog(t *testing.T) {
 	})
 	waits := checker.ParseLog("b", []string{`{"time":"2026-07-01T12:00:00Z","msg":"new nodes: no tick runs before 2026-07-01T12:00:04.000Z, since"}`})
 	if !waits.From.Equal(at(0)) {
-		t.Errorf("a replica that waits until nodes vouch lives from %v on", waits.From)
+		t.Errorf("a replica that waits until nodes vouch incarnations from %v on", waits.From)
 	}
 	if l.Replica != "a" || l.Renamed["j"] != "new" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
-		t.Errorf("the life: %+v", l)
+		t.Errorf("the incarnation: %+v", l)
 	}
 	want := []checker.Report{
 		{Tick: tick(10), What: checker.Won, At: at(10.1), Token: 1},

@@ -21,8 +21,8 @@ func messageKinds() map[string]What {
 
 // ParseLog reads the JSON log of one process, line by line. It skips other lines. Only the
 // parent of the process knows when and how it ended.
-func ParseLog(replica string, lines []string) Life {
-	l, kinds := Life{Replica: replica, Renamed: map[string]string{}}, messageKinds()
+func ParseLog(replica string, lines []string) Incarnation {
+	l, kinds := Incarnation{Replica: replica, Renamed: map[string]string{}}, messageKinds()
 	for _, text := range lines {
 		var line struct {
 			Time    time.Time

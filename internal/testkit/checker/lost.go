@@ -8,7 +8,7 @@ import (
 // lostClaim reports whether the store may have lost the claim of a run, and so all that it
 // knew of the run.
 func (c *checker) lostClaim(t Tick, token uint64) bool {
-	return slices.ContainsFunc(c.Lives, func(l Life) bool {
+	return slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool {
 		return slices.ContainsFunc(l.about(t, Won), func(s Report) bool { return s.Token == token && c.lost(l, s) })
 	})
 }
@@ -20,7 +20,7 @@ const caughtUp = 5 * time.Second
 // tookAlong reports whether the replica ended with what it knew of the tick: the store was
 // silent after it decided on the tick, and never answered for long enough before the end. It
 // decides on none while it waits to repeat an earlier one; then after the tick's window closed.
-func (l Life) tookAlong(t Tick, window Span) bool {
+func (l Incarnation) tookAlong(t Tick, window Span) bool {
 	since := window.To
 	if decided := l.about(t, NoRun); len(decided) > 0 {
 		since = decided[0].At
@@ -43,7 +43,7 @@ func (l Life) tookAlong(t Tick, window Span) bool {
 
 // lost reports whether the commit before a report may be among those that were lost. A
 // replica logs it at once, unless it is frozen.
-func (c *checker) lost(l Life, s Report) bool {
+func (c *checker) lost(l Incarnation, s Report) bool {
 	from := s.At.Add(-noticed)
 	for _, f := range l.Frozen {
 		if !f.To.Before(from) && f.From.Before(s.At) {

@@ -33,7 +33,7 @@ func TestLostCommits(t *testing.T) {
 		*row(&r, 40) = tt.row
 		r.Promoted, r.Lost = true, []checker.Span{{From: at(tt.from), To: at(tt.to)}}
 		if tt.frozen < 40 {
-			r.Lives[1].Frozen = []checker.Span{{From: at(tt.frozen), To: at(40)}}
+			r.Incarnations[1].Frozen = []checker.Span{{From: at(tt.frozen), To: at(40)}}
 		}
 		if violations := checker.Check(r); len(violations) != tt.violations {
 			t.Errorf("%s: %v", name, violations)

@@ -11,7 +11,7 @@ import (
 // the span. A killed replica may have left a lease behind.
 func (c *checker) overlapped(row Row, window Span) bool {
 	earlier := func(t Tick) bool { return t.Job == row.Job && t.At.Before(row.At) }
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		if l.Killed && !l.Until.After(window.To) && !c.left(l).Before(window.From) {
 			return true // it may have died with a claim, before it could log that
 		}
@@ -28,7 +28,7 @@ func (c *checker) overlapped(row Row, window Span) bool {
 }
 
 // lasted reports whether s begins a run whose lease lasted into the span.
-func (c *checker) lasted(l Life, s Report, window Span) bool {
+func (c *checker) lasted(l Incarnation, s Report, window Span) bool {
 	if s.What != Won || s.At.After(window.To) {
 		return false
 	}
@@ -37,7 +37,7 @@ func (c *checker) lasted(l Life, s Report, window Span) bool {
 }
 
 // over is when the lease of a run ended at the latest; zero if it may last.
-func (c *checker) over(l Life, won Report) time.Time {
+func (c *checker) over(l Incarnation, won Report) time.Time {
 	for _, s := range l.about(won.Tick, Ended) {
 		switch {
 		case s.Token != won.Token:
@@ -63,12 +63,12 @@ func (c *checker) over(l Life, won Report) time.Time {
 const looksEvery = 5 * time.Second
 
 // left is when the lease that a process leaves behind has ended at the latest.
-func (c *checker) left(l Life) time.Time {
+func (c *checker) left(l Incarnation) time.Time {
 	if !c.Clockless {
 		return l.Until.Add(c.TTL)
 	}
 	seen := l.Until // or when the first one begins after that: perhaps all were gone
-	for _, o := range c.Lives {
+	for _, o := range c.Incarnations {
 		if o.From.After(l.Until) && (seen.Equal(l.Until) || o.From.Before(seen)) {
 			seen = o.From
 		}
@@ -79,7 +79,7 @@ func (c *checker) left(l Life) time.Time {
 // froze reports whether s gives up a tick that the replica was claiming when it froze. The
 // nodes may have granted the claim meanwhile, and the lease lasted into the span: no other
 // replica can know that nobody runs the tick.
-func (c *checker) froze(l Life, s Report, window Span) bool {
+func (c *checker) froze(l Incarnation, s Report, window Span) bool {
 	if s.What != NoRun || !slices.Contains(grantedUnheard(), s.Code) || s.At.Before(window.From) {
 		return false
 	}

@@ -30,7 +30,7 @@ func (c *checker) reason(row Row) {
 	window := Span{row.At, row.At.Add(c.Window)}
 	switch row.Code {
 	case noReplica:
-		for _, l := range c.Lives {
+		for _, l := range c.Incarnations {
 			if l.ready(Span{row.At, row.At.Add(noticed)}) && !l.tookAlong(row.Tick, window) {
 				c.violation(row.Tick, "is %v, but %s was running", row, l.Replica)
 			}
@@ -38,7 +38,7 @@ func (c *checker) reason(row Row) {
 	case drainedCode:
 		c.drained(row, window)
 	case asleep:
-		if !c.foreign(row.Replica) && !slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.alive(Span{row.At, row.At}) }) {
+		if !c.foreign(row.Replica) && !slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool { return l.Replica == row.Replica && l.alive(Span{row.At, row.At}) }) {
 			c.violation(row.Tick, "is %v, but %s was not there to sleep", row, row.Replica)
 		}
 	case overlap:
@@ -46,7 +46,7 @@ func (c *checker) reason(row Row) {
 			c.violation(row.Tick, "is %v, but no earlier run of the job was going on", row)
 		}
 	case unknown:
-		if slices.ContainsFunc(c.Lives, func(l Life) bool { return l.ready(window) && !l.tookAlong(row.Tick, window) }) {
+		if slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool { return l.ready(window) && !l.tookAlong(row.Tick, window) }) {
 			c.violation(row.Tick, "is %v, but a replica was there to know", row)
 		}
 	}
@@ -56,7 +56,7 @@ func (c *checker) reason(row Row) {
 // decide the tick, or all drained. The window of a job that catches up is longer than the others'.
 func (c *checker) drained(row Row, window Span) {
 	did := c.foreign(row.Replica)
-	for _, l := range c.Lives {
+	for _, l := range c.Incarnations {
 		did = did || l.Replica == row.Replica && !l.Drained.IsZero() && l.Drained.Before(window.To)
 		too := slices.ContainsFunc(l.about(row.Tick, NoRun), func(s Report) bool {
 			return s.Code == drainedCode && !l.Drained.IsZero() && !s.At.Before(l.Drained)

@@ -12,10 +12,10 @@ import (
 
 // A Record is everything known of a campaign at its end.
 type Record struct {
-	Ticks []Tick   // all due ticks of the span, of all jobs
-	Rows  []Row    // the ledger, also of ticks outside the span
-	Sink  []Effect // what the jobs did, in order
-	Lives []Life
+	Ticks        []Tick   // all due ticks of the span, of all jobs
+	Rows         []Row    // the ledger, also of ticks outside the span
+	Sink         []Effect // what the jobs did, in order
+	Incarnations []Incarnation
 	// Forgot: nodes lost so much memory that a run may have no record any more.
 	Forgot bool
 	// Promoted: a standby became primary, so of older ticks without a record the ledger says
@@ -74,8 +74,8 @@ type Effect struct {
 	Finished bool // the job has done all its work; else it has begun
 }
 
-// A Life is one process of a replica, from ready to its end.
-type Life struct {
+// A Incarnation is one process of a replica, from ready to its end.
+type Incarnation struct {
 	Replica string
 	From    time.Time // also for one that waits until nodes vouch
 	Drained time.Time // when it began to drain; zero: it did not
@@ -114,8 +114,8 @@ const (
 	Unstored What = "unstored" // the ledger may not have this record
 )
 
-// ready reports whether the life could decide ticks during the whole span.
-func (l Life) ready(s Span) bool {
+// ready reports whether the incarnation could decide ticks during the whole span.
+func (l Incarnation) ready(s Span) bool {
 	if l.From.IsZero() || l.From.After(s.From) {
 		return false
 	}
@@ -133,31 +133,31 @@ func (l Life) ready(s Span) bool {
 }
 
 // alive reports whether the process existed, ready or not, at some time in the span.
-func (l Life) alive(s Span) bool {
+func (l Incarnation) alive(s Span) bool {
 	return !l.From.IsZero() && !l.From.After(s.To) && (l.Until.IsZero() || !l.Until.Before(s.From))
 }
 
 // renamed returns the record with the new names of renamed jobs, as in Rows.
 func (r Record) renamed() Record {
 	names := map[string]string{}
-	for _, l := range r.Lives {
+	for _, l := range r.Incarnations {
 		maps.Copy(names, l.Renamed)
 	}
-	r.Sink, r.Lives = slices.Clone(r.Sink), slices.Clone(r.Lives)
+	r.Sink, r.Incarnations = slices.Clone(r.Sink), slices.Clone(r.Incarnations)
 	for i, e := range r.Sink {
 		r.Sink[i].Job = cmp.Or(names[e.Job], e.Job)
 	}
-	for i, l := range r.Lives {
-		r.Lives[i].Reports = slices.Clone(l.Reports)
+	for i, l := range r.Incarnations {
+		r.Incarnations[i].Reports = slices.Clone(l.Reports)
 		for j, s := range l.Reports {
-			r.Lives[i].Reports[j].Job = cmp.Or(names[s.Job], s.Job)
+			r.Incarnations[i].Reports[j].Job = cmp.Or(names[s.Job], s.Job)
 		}
 	}
 	return r
 }
 
 // about returns the reports of a kind on the tick.
-func (l Life) about(t Tick, what What) []Report {
+func (l Incarnation) about(t Tick, what What) []Report {
 	var list []Report
 	for _, s := range l.Reports {
 		if s.What == what && s.key() == t.key() {

@@ -10,26 +10,26 @@ import (
 )
 
 // admit waits until nothing on this replica blocks a try to claim: no earlier run of the
-// job, and no limit. Then the attempt has a place and a turn.
+// job, and no limit. Then the attempt has a run permit and a claim permit.
 func (a *attempt) admit() bool {
 	for {
 		if !a.waitForOwnRuns() {
 			return false
 		}
-		forPlace, ok := a.takePlace()
+		waitedToRun, ok := a.acquireRunPermit()
 		if !ok {
 			return false
 		}
-		forTurn, ok := a.takeTurn()
+		waitedToClaim, ok := a.acquireClaimPermit()
 		if !ok {
 			return false
 		}
-		if !forPlace && !forTurn {
+		if !waitedToRun && !waitedToClaim {
 			return true
 		}
 		// Another stream of the job may have begun a run meanwhile. An attempt that has
-		// waited only for its turn does not ask the loop without need.
-		if !forPlace && !a.window.caughtUp && !a.brief.Beside() && !a.brief.runBegan.Swap(false) {
+		// waited only for its claim permit does not ask the loop without need.
+		if !waitedToRun && !a.window.caughtUp && !a.brief.Beside() && !a.brief.runBegan.Swap(false) {
 			return true
 		}
 		if a.blockingRun() == nil {
@@ -82,28 +82,28 @@ func StillRunning(run *Run) job.Verdict {
 	return job.Because(ledger.Skipped, ledger.Reason{Code: ledger.CodeOverlap, Variant: ledger.VariantNoLease, Details: &ledger.Details{Holder: holder, Tick: tick}})
 }
 
-// errElsewhere: the tick had no place here, and another replica runs it.
+// errElsewhere: the tick had no run permit here, and another replica runs it.
 var errElsewhere = errors.New("another replica claimed it while this one ran scheduler.max_running others")
 
-// takePlace takes one of the replica's places. It waits for one as long as for an earlier
+// acquireRunPermit takes one of the replica's permits. It waits for one as long as for an earlier
 // run of the job, and reports whether it had to. A tick that gets none within its window
-// usually had a place on another replica.
-func (a *attempt) takePlace() (waited, ok bool) {
-	places := a.deps.places
-	if places == nil {
+// usually had a run permit on another replica.
+func (a *attempt) acquireRunPermit() (waited, ok bool) {
+	permits := a.deps.runPermits
+	if permits == nil {
 		return false, true
 	}
-	w := places.take(a.brief)
+	w := permits.acquire(a.brief)
 	if w == nil {
-		a.hasPlace = true
+		a.hasRunPermit = true
 		return false, true
 	}
 	if a.window.wait(a.window.patience(), w.given, ledger.Skipped) == given {
-		a.hasPlace = true
+		a.hasRunPermit = true
 		a.window.keepOpen()
 		return true, true
 	}
-	places.giveUp(w)
+	permits.giveUp(w)
 	switch {
 	case a.brief.waits.Err() != nil:
 		return true, a.window.cutShort(job.Verdict{Kind: job.Settled, Outcome: ledger.Skipped})
@@ -115,54 +115,54 @@ func (a *attempt) takePlace() (waited, ok bool) {
 	}))
 }
 
-// notTried is said of a tick that got no turn, since others wait for the store.
+// notTried is said of a tick that got no claim permit, since others wait for the store.
 const notTried = "not tried, since this replica tries few ticks at once meanwhile"
 
-// takeTurn waits for a turn to try, within the tick's window, and reports whether it had
+// acquireClaimPermit waits for a claim permit to try, within the tick's window, and reports whether it had
 // to.
-func (a *attempt) takeTurn() (waited, ok bool) {
-	turns, window := a.deps.turns, &a.window
-	w := turns.take(a.brief)
+func (a *attempt) acquireClaimPermit() (waited, ok bool) {
+	permits, window := a.deps.claimPermits, &a.window
+	w := permits.acquire(a.brief)
 	if w == nil {
-		a.hasTurn = true
+		a.hasClaimPermit = true
 		return false, true
 	}
 	for {
 		switch window.wait(max(window.remaining(), 0), w.given, window.verdict.Outcome) {
 		case given:
-			a.hasTurn = true
+			a.hasClaimPermit = true
 			return true, true
 		case timeUp:
 			if window.extendToCatchUp() {
 				continue
 			}
-			if window.verdict.Reason.Code == ledger.CodeAsleep && turns.fewer.Load() {
+			if window.verdict.Reason.Code == ledger.CodeAsleep && permits.fewer.Load() {
 				window.verdict = job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeNoQuorum, Variant: ledger.VariantStore, Details: &ledger.Details{Text: notTried}})
 			}
 		}
-		turns.giveUp(w)
+		permits.giveUp(w)
 		return true, window.cutShort(window.verdict)
 	}
 }
 
 // leave returns what the attempt has, since others may use it while this one waits.
 func (a *attempt) leave() {
-	a.leaveTurn()
-	a.leavePlace()
+	a.releaseClaimPermit()
+	a.releaseRunPermit()
 }
 
-// leaveTurn returns the turn, if the attempt has one.
-func (a *attempt) leaveTurn() {
-	if a.hasTurn {
-		a.hasTurn = false
-		a.deps.turns.leave()
+// releaseClaimPermit returns the claim permit, if the attempt has one.
+func (a *attempt) releaseClaimPermit() {
+	if a.hasClaimPermit {
+		a.hasClaimPermit = false
+		a.deps.claimPermits.release()
 	}
 }
 
-// leavePlace returns the place, if the attempt has one.
-func (a *attempt) leavePlace() {
-	if a.hasPlace {
-		a.hasPlace = false
-		a.deps.places.leave()
+// releaseRunPermit returns the run permit, if the attempt has one.
+func (a *attempt) releaseRunPermit() {
+	if a.hasRunPermit {
+		a.hasRunPermit = false
+		a.deps.runPermits.release()
 	}
 }

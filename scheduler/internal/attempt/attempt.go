@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
@@ -31,7 +31,7 @@ type Config struct {
 	Labels     map[string]string
 	Locker     locking.Locker
 	Ledger     ledger.Store
-	Acts       acts.Store
+	Commands   commands.Store
 	Archive    ledger.Archive
 	Observer   event.Observer
 	Middleware []jobs.Middleware
@@ -56,17 +56,17 @@ type Engine struct {
 
 // Deps is what all attempts of a replica share. Its fields never change.
 type Deps struct {
-	cfg    Config
-	engine Engine
-	stops  Contexts
-	turns  *turns
-	places *quota // nil: no limit
+	cfg          Config
+	engine       Engine
+	stops        Contexts
+	claimPermits *claimPermits
+	runPermits   *quota // nil: no limit
 }
 
 // NewDeps returns what the attempts of a replica share.
 func NewDeps(cfg Config, stops Contexts, calls Engine) *Deps {
 	return &Deps{
-		cfg: cfg, engine: calls, stops: stops, turns: newTurns(cfg.MaxClaims), places: newPlaces(cfg.MaxRunning),
+		cfg: cfg, engine: calls, stops: stops, claimPermits: newClaimPermits(cfg.MaxClaims), runPermits: newRunPermits(cfg.MaxRunning),
 	}
 }
 
@@ -96,9 +96,9 @@ type attempt struct {
 	window window // when it may claim, and what becomes of the tick if it stops
 
 	// What it needs on this replica.
-	free     bool // nothing is in its way; true only until it would first ask the loop
-	hasPlace bool // from before a look or try until it pauses; from the last try until the run has ended
-	hasTurn  bool // from before a look or try until that has ended; never in a pause
+	free           bool // nothing is in its way; true only until it would first ask the loop
+	hasRunPermit   bool // from before a look or try until it pauses; from the last try until the run has ended
+	hasClaimPermit bool // from before a look or try until that has ended; never in a pause
 
 	// What it does about other replicas.
 	delay     time.Duration // before the first look, or try
@@ -123,7 +123,7 @@ func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
 // Run decides the tick, and runs it if it is won.
 func (a *attempt) Run() {
 	defer func() { a.loop.Report(Progress{Phase: Over, End: a.end}) }()
-	defer a.leavePlace()
+	defer a.releaseRunPermit()
 	if !job.Fits(a.deps.cfg.Labels, a.brief.Job.Labels) {
 		a.leaveToOthers()
 		return
@@ -144,9 +144,9 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 	if a.window.caughtUp && !a.waitForOwnRuns() || !a.window.pause(a.delay) {
 		return nil, 0
 	}
-	defer a.leaveTurn()
+	defer a.releaseClaimPermit()
 	for tries := 0; ; {
-		// 2. Wait until nothing on this replica is in the way, with a place and a turn.
+		// 2. Wait until nothing on this replica is in the way, with a run permit and a claim permit.
 		if !a.admit() {
 			return nil, 0
 		}
@@ -173,7 +173,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 		if a.earlier.found() {
 			return nil, 0
 		}
-		a.leaveTurn()
+		a.releaseClaimPermit()
 		a.notify(event.Event{Kind: event.Tried, Took: took, Err: err})
 		// 6. Won: the run begins.
 		if err == nil {
@@ -191,7 +191,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	start, ctx, cfg := time.Now(), a.deps.stops.Claims, &a.deps.cfg
 	if err := a.earlier.find(ctx, a.deps, a.brief); err != nil || a.earlier.found() {
-		a.deps.turns.note(start, err)
+		a.deps.claimPermits.note(start, err)
 		return nil, time.Since(start), err
 	}
 	req := a.deps.request(a.brief)
@@ -200,7 +200,7 @@ func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	lease, err := cfg.Locker.TryAcquire(ctx, req)
 	now := time.Now()
 	took := now.Sub(start)
-	a.deps.turns.note(start, err)
+	a.deps.claimPermits.note(start, err)
 	if err != nil {
 		return nil, took, err
 	}
@@ -220,7 +220,7 @@ func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 // denied handles a try that was not granted, and waits before the next one. It returns
 // false if there will be none.
 func (a *attempt) denied(tries int, took time.Duration, err error) bool {
-	a.leavePlace()
+	a.releaseRunPermit()
 	a.blocked = !undecided(err)
 	if v, final := judge(err, a.deps.cfg.Replica); final {
 		return a.window.stop(v)
@@ -264,7 +264,7 @@ func (a *attempt) conclude(v job.Verdict) {
 		return
 	}
 	tick, code := a.brief.Tick, v.Reason.Code
-	if tick.Act != nil {
+	if tick.Command != nil {
 		a.end.Superseded = code == ledger.CodeSuperseded
 		switch code {
 		case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:

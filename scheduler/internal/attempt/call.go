@@ -152,8 +152,8 @@ func (tryTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
 // middleware. If the params do not fit, the run fails.
 func (r *Run) handler() jobs.Handler {
 	h := r.brief.Job.Handler
-	if act := r.brief.Tick.Act; act != nil && len(act.Params) > 0 {
-		bound, err := job.BindParams(r.brief.Job.Requests, act.Params)
+	if command := r.brief.Tick.Command; command != nil && len(command.Params) > 0 {
+		bound, err := job.BindParams(r.brief.Job.Requests, command.Params)
 		if h = bound; err != nil {
 			err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
 			h = func(context.Context, jobs.Run) error { return err }

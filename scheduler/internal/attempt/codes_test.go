@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -50,7 +50,7 @@ func TestCodesOfTicksThatDidNotRun(t *testing.T) {
 		{job.Overlapping("r1", noon, noon).Reason, ledger.CodeOverlap},
 		{(&job.Job{}).NotCaughtUp(ledger.VariantMax, job.MissedFor(ledger.CodeSplit)).Reason, ledger.CodeCatchUp},
 		{(&job.Job{Definition: job.Definition{Paused: true}}).PausedFor(nil), ledger.CodePaused},
-		{(&job.Job{Definition: job.Definition{Name: "j"}}).PausedFor([]acts.Act{{By: "ann", Job: "j", At: noon}}), ledger.CodePaused},
+		{(&job.Job{Definition: job.Definition{Name: "j"}}).PausedFor([]commands.Command{{By: "ann", Job: "j", At: noon}}), ledger.CodePaused},
 		{noSlot(&fullError{group: "g"}, job.Tick{}).Reason, ledger.CodeLimit},
 		{run.slotWaitEnded(cancelled(&StopError{}), nil).Reason, ledger.CodeCancelled},
 		{run.slotWaitEnded(cancelled(locking.ErrLeaseLost), nil).Reason, ledger.CodeLimit},

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
@@ -42,7 +42,7 @@ func (x *execution) finish() {
 	if entry.HandedOver() { // first free what the next attempt needs
 		free = r.lease.HandOver
 		x.freeSlot()
-		a.leavePlace()
+		a.releaseRunPermit()
 	} else {
 		entry = r.chain(entry, x.tx.committed != nil)
 	}
@@ -296,8 +296,8 @@ func (x *execution) endedByTransaction() (ledger.Entry, bool) {
 	return *x.tx.prepared, true
 }
 
-// errNoActs: there is no store for the request.
-var errNoActs = errors.New("this replica has no Config.Acts")
+// errNoCommands: there is no store for the request.
+var errNoCommands = errors.New("this replica has no Config.Commands")
 
 // endPause is the time between two tries to store what follows the end of a run.
 const endPause = 250 * time.Millisecond
@@ -315,7 +315,7 @@ func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
 	for _, key := range keys {
 		var err error
 		if !requested {
-			err = storeAct(ctx, r.deps.cfg.Acts, r.follower(e, key))
+			err = storeCommand(ctx, r.deps.cfg.Commands, r.follower(e, key))
 		}
 		r.notifyOf(e, event.Event{Kind: event.Chained, Triggers: key, Err: err})
 		if err != nil {
@@ -326,21 +326,21 @@ func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
 }
 
 // follower is the request for the job with the key, which follows the run.
-func (r *Run) follower(e ledger.Entry, key string) acts.Act {
-	return acts.Act{
-		ID: job.ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
+func (r *Run) follower(e ledger.Entry, key string) commands.Command {
+	return commands.Command{
+		ID: job.ChainID(e.ID(), key), Kind: commands.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
 		By: r.brief.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
 	}
 }
 
-// storeAct stores the act, and tries again while the store does not answer, or refuses.
-func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
+// storeCommand stores the command, and tries again while the store does not answer, or refuses.
+func storeCommand(ctx context.Context, store commands.Store, command commands.Command) error {
 	if store == nil {
-		return errNoActs
+		return errNoCommands
 	}
 	for {
-		_, err := store.Do(ctx, act)
-		if _, asked := errors.AsType[*acts.ReusedIDError](err); asked {
+		_, err := store.Do(ctx, command)
+		if _, asked := errors.AsType[*commands.ReusedIDError](err); asked {
 			return nil // by an earlier attempt with another end: nothing else makes this ID
 		}
 		if !roster.Passing(err) || !retry.After(ctx, endPause) {

@@ -19,37 +19,37 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Config.MaxRunning bounds the runs of a replica. An attempt needs a place before each try
-// to claim. Without one it leaves the tick to other replicas. It keeps the place until the
+// Config.MaxRunning bounds the runs of a replica. An attempt needs a run permit before each try
+// to claim. Without one it leaves the tick to other replicas. It keeps the run permit until the
 // function has returned, which may be later than the end of the lease. It has none between
 // two tries, so nobody waits for a waiting attempt.
 
-// A quota bounds how many attempts of a replica have a share at once, and orders those that
+// A quota bounds how many attempts of a replica have a permit at once, and orders those that
 // wait. Any goroutine may use it.
 type quota struct {
 	mu      sync.Mutex
-	limit   int // the number of shares
-	taken   int // shares in use; may exceed the limit for a while
+	limit   int // the number of permits
+	taken   int // permits in use; may exceed the limit for a while
 	waiting waiters
 }
 
-// A waiter is an attempt that waits for a share of a quota.
+// A waiter is an attempt that waits for a permit of a quota.
 type waiter struct {
 	brief *Brief
-	given chan struct{} // closed when it has its share
+	given chan struct{} // closed when it has its permit
 	index int           // in the heap; negative when it is no longer there
 }
 
-// newPlaces returns the quota of Config.MaxRunning, nil if there is none.
-func newPlaces(most int) *quota {
+// newRunPermits returns the quota of Config.MaxRunning, nil if there is none.
+func newRunPermits(most int) *quota {
 	if most == 0 {
 		return nil
 	}
 	return &quota{limit: most, waiting: waiters{order: Order}}
 }
 
-// take gives an attempt a share and returns nil, or returns its waiter.
-func (q *quota) take(b *Brief) *waiter {
+// acquire gives an attempt a permit and returns nil, or returns its waiter.
+func (q *quota) acquire(b *Brief) *waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.taken < q.limit {
@@ -61,15 +61,15 @@ func (q *quota) take(b *Brief) *waiter {
 	return w
 }
 
-// leave returns a share. The first waiter gets it.
-func (q *quota) leave() {
+// release returns a permit. The first waiter gets it.
+func (q *quota) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.taken--
 	q.grant()
 }
 
-// giveUp removes a waiter. If it has just got a share, the next one gets it.
+// giveUp removes a waiter. If it has just got a permit, the next one gets it.
 func (q *quota) giveUp(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +81,7 @@ func (q *quota) giveUp(w *waiter) {
 	q.grant()
 }
 
-// grant gives free shares to waiters. The caller holds the mutex.
+// grant gives free permits to waiters. The caller holds the mutex.
 func (q *quota) grant() {
 	for len(q.waiting.list) > 0 && q.taken < q.limit {
 		q.taken++
@@ -130,17 +130,17 @@ func Order(a, b *Brief) int {
 }
 
 // Config.MaxClaims bounds a replica's concurrent tries to claim. When thousands of ticks
-// come at one instant, the others wait for a turn, in the order of their ranks. So each
+// come at one instant, the others wait for a claim permit, in the order of their ranks. So each
 // replica first claims the ticks for which it is first, and comes to the others when most
 // of them are decided. The head start of the first replica thus grows with the load.
-// Extensions, releases and slots of claimed ticks need no turn.
+// Extensions, releases and slots of claimed ticks need no claim permit.
 //
-// There are fewer turns while nodes do not answer, since they may be overloaded. Each
-// silence halves them, down to one; as many answers as there are turns add one. So retries
+// There are fewer claim permits while nodes do not answer, since they may be overloaded. Each
+// silence halves them, down to one; as many answers as there are permits add one. So retries
 // do not keep nodes overloaded.
 
-// turns are the turns of a replica. Any goroutine may use them.
-type turns struct {
+// claimPermits are those of a replica. Any goroutine may use them.
+type claimPermits struct {
 	most  int         // Config.MaxClaims
 	fewer atomic.Bool // the limit is below
 
@@ -149,12 +149,12 @@ type turns struct {
 	halved  time.Time // when it was last
 }
 
-func newTurns(most int) *turns {
-	return &turns{most: most, quota: quota{limit: most, waiting: waiters{order: turnOrder}}}
+func newClaimPermits(most int) *claimPermits {
+	return &claimPermits{most: most, quota: quota{limit: most, waiting: waiters{order: claimOrder}}}
 }
 
-// note adapts the number of turns to the result of a try or a look that began at that time.
-func (t *turns) note(begun time.Time, err error) {
+// note adapts the number of permits to the result of a try or a look that began at that time.
+func (t *claimPermits) note(begun time.Time, err error) {
 	if unanswered(err) {
 		t.silence(begun)
 	} else {
@@ -162,9 +162,9 @@ func (t *turns) note(begun time.Time, err error) {
 	}
 }
 
-// silence halves the turns after a request that began at that time was not answered, once
+// silence halves the claim permits after a request that began at that time was not answered, once
 // for all that were under way together.
-func (t *turns) silence(begun time.Time) {
+func (t *claimPermits) silence(begun time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if begun.Before(t.halved) {
@@ -174,8 +174,8 @@ func (t *turns) silence(begun time.Time) {
 	t.fewer.Store(t.limit < t.most)
 }
 
-// answer counts an answer, and adds a turn after enough of them.
-func (t *turns) answer() {
+// answer counts an answer, and adds a claim permit after enough of them.
+func (t *claimPermits) answer() {
 	if !t.fewer.Load() {
 		return // the usual case
 	}
@@ -189,8 +189,8 @@ func (t *turns) answer() {
 	}
 }
 
-// turnOrder orders attempts that wait for a turn.
-func turnOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Order(a, b)) }
+// claimOrder orders attempts that wait for a claim permit.
+func claimOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Order(a, b)) }
 
 // A run takes a slot of its group after it has claimed its tick. Otherwise every replica
 // would take a slot for every tick, and twenty replicas would fill any group with ticks
@@ -224,20 +224,20 @@ func (a *attempt) takeSlot(run *Run) (slot locking.Lease, ok bool) {
 	})()
 	var err error = &fullError{group: b.Job.Group, size: b.Job.GroupSize, behind: true}
 	for tries := 1; ; tries++ {
-		line := a.loop.Consult(Progress{Phase: Queuing}).Line
+		queue := a.loop.Consult(Progress{Phase: Queuing}).Slots
 		if tries == 1 { // jobs with larger priorities have a head start
-			if !w.waitForSlot(ctx, Stagger(a.deps.cfg.Stagger, 3*line.Above, w.remaining()), err) {
+			if !w.waitForSlot(ctx, Stagger(a.deps.cfg.Stagger, 3*queue.Above, w.remaining()), err) {
 				return nil, w.stop(b.slotWaitEnded(ctx, err))
 			}
 		}
 		begun := time.Now()
-		if !line.Behind {
+		if !queue.Behind {
 			if slot, err = a.deps.trySlots(ctx, b, tries > 1); err == nil {
 				return slot, true
 			}
 		}
 		w.keepOpen()
-		in := time.Duration(1+line.Above) * w.retryDelay(tries, time.Since(begun), nil, a.random)
+		in := time.Duration(1+queue.Above) * w.retryDelay(tries, time.Since(begun), nil, a.random)
 		if in >= w.remaining() && !b.patient() { // whose window is extended repeatedly
 			return nil, w.stop(noSlot(err, b.Tick))
 		}

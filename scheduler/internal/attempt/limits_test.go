@@ -36,36 +36,36 @@ func (w *waiter) granted() bool {
 // Turns go by rank, then by priority, then by tick.
 func TestTurnsGoByRank(t *testing.T) {
 	t.Parallel()
-	turns := newTurns(1)
-	if turns.take(ranked(9, 0, 0)) != nil {
+	permits := newClaimPermits(1)
+	if permits.acquire(ranked(9, 0, 0)) != nil {
 		t.Fatal("the first must wait")
 	}
 	order := []*Brief{ranked(0, 1, time.Hour), ranked(0, 0, 0), ranked(0, 0, time.Second), ranked(1, 9, 0), ranked(2, 0, 0)}
 	var waiting []*waiter
 	for _, i := range []int{3, 1, 4, 0, 2} {
-		waiting = append(waiting, turns.take(order[i]))
+		waiting = append(waiting, permits.acquire(order[i]))
 	}
 	for _, a := range order {
-		turns.leave()
+		permits.release()
 		i := slices.IndexFunc(waiting, (*waiter).granted)
 		if i < 0 || waiting[i].brief != a {
-			t.Fatalf("it is not the turn of %s", a.Job.Name)
+			t.Fatalf("%s is not next", a.Job.Name)
 		}
 		waiting = slices.Delete(waiting, i, i+1)
 	}
 }
 
-// A turn is never lost or given twice: waiting attempts get theirs as soon as there are
-// turns, of which at least one remains.
+// A permit is never lost or given twice: waiting attempts get theirs as soon as there are
+// permits, of which at least one remains.
 func TestTurnsAreKept(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")
-		turns, have := newTurns(limit), 0
+		permits, have := newClaimPermits(limit), 0
 		var waiting []*waiter
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
-				if w := turns.take(ranked(rapid.IntRange(0, 3).Draw(t, "rank"), 0, 0)); w != nil {
+				if w := permits.acquire(ranked(rapid.IntRange(0, 3).Draw(t, "rank"), 0, 0)); w != nil {
 					waiting = append(waiting, w)
 				} else {
 					have++
@@ -73,17 +73,17 @@ func TestTurnsAreKept(t *testing.T) {
 			},
 			"leave": func(t *rapid.T) {
 				if have == 0 {
-					t.Skip("nobody has a turn")
+					t.Skip("nobody has a claim permit")
 				}
 				have--
-				turns.leave()
+				permits.release()
 			},
 			"give up": func(t *rapid.T) {
 				if len(waiting) == 0 {
 					t.Skip("nobody waits")
 				}
 				i := rapid.IntRange(0, len(waiting)-1).Draw(t, "who")
-				turns.giveUp(waiting[i]) // also one that has just got its turn
+				permits.giveUp(waiting[i]) // also one that has just got its claim permit
 				waiting = slices.Delete(waiting, i, i+1)
 			},
 			"notice": func(t *rapid.T) {
@@ -94,8 +94,8 @@ func TestTurnsAreKept(t *testing.T) {
 					}
 				}
 			},
-			"answer":  func(*rapid.T) { turns.answer() },
-			"silence": func(*rapid.T) { turns.silence(time.Now()) },
+			"answer":  func(*rapid.T) { permits.answer() },
+			"silence": func(*rapid.T) { permits.silence(time.Now()) },
 			"": func(t *rapid.T) {
 				given, patient := have, 0
 				for _, w := range waiting {
@@ -105,44 +105,44 @@ func TestTurnsAreKept(t *testing.T) {
 						patient++
 					}
 				}
-				if given != turns.taken || patient > 0 && given < turns.limit || turns.limit < 1 || turns.limit > limit {
-					t.Fatalf("%d turns are given, %d count as taken, of %d and at most %d, and %d wait", given, turns.taken, turns.limit, limit, patient)
+				if given != permits.taken || patient > 0 && given < permits.limit || permits.limit < 1 || permits.limit > limit {
+					t.Fatalf("%d permits are given, %d count as taken, of %d and at most %d, and %d wait", given, permits.taken, permits.limit, limit, patient)
 				}
 			},
 		})
 	})
 }
 
-// The number of turns follows the answers: a silence halves it, once for all concurrent
-// requests, and answers restore it one by one, slower with more turns.
+// The number of permits follows the answers: a silence halves it, once for all concurrent
+// requests, and answers restore it one by one, slower with more permits.
 func TestTurnsFollowAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		turns, asked := newTurns(100), time.Now()
+		permits, asked := newClaimPermits(100), time.Now()
 		want := func(limit int, when string) {
 			t.Helper()
-			if turns.limit != limit {
-				t.Fatalf("%s there are %d turns, want %d", when, turns.limit, limit)
+			if permits.limit != limit {
+				t.Fatalf("%s there are %d permits, want %d", when, permits.limit, limit)
 			}
 		}
 		time.Sleep(time.Second)
 		for range 50 {
-			turns.silence(asked)
+			permits.silence(asked)
 		}
 		want(50, "after what was asked together")
 		for range 50 {
 			time.Sleep(time.Second)
-			turns.silence(time.Now())
+			permits.silence(time.Now())
 		}
 		want(1, "while nobody answers")
-		turns.answer()
+		permits.answer()
 		want(2, "after an answer")
 		for range 2 + 3 + 4 {
-			turns.answer()
+			permits.answer()
 		}
 		want(5, "after ten answers")
 		for range 10_000 {
-			turns.answer()
+			permits.answer()
 		}
 		want(100, "in the end")
 	})
@@ -170,25 +170,25 @@ func TestTurns(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	p := newPlaces(2)
-	if p.take(waitingBrief("one", 0, 0)) != nil || p.take(waitingBrief("two", 0, 0)) != nil {
-		t.Fatal("the first two who ask get a place at once")
+	p := newRunPermits(2)
+	if p.acquire(waitingBrief("one", 0, 0)) != nil || p.acquire(waitingBrief("two", 0, 0)) != nil {
+		t.Fatal("the first two who ask get a run permit at once")
 	}
-	low, high := p.take(waitingBrief("low", 0, 0)), p.take(waitingBrief("high", 1, 0))
+	low, high := p.acquire(waitingBrief("low", 0, 0)), p.acquire(waitingBrief("high", 1, 0))
 	if low == nil || high == nil {
-		t.Fatal("there are more than two places")
+		t.Fatal("there are more than two permits")
 	}
-	p.leave()
+	p.release()
 	if !high.granted() || low.granted() {
 		t.Error("the larger priority goes first")
 	}
 	p.giveUp(low) // it stops waiting
-	p.leave()
+	p.release()
 	if low.granted() || p.taken != 1 {
-		t.Errorf("%d places taken, by low: %v", p.taken, low.granted())
+		t.Errorf("%d permits taken, by low: %v", p.taken, low.granted())
 	}
-	if p.take(waitingBrief("third", 0, 0)) != nil {
-		t.Error("a place that was free was not given")
+	if p.acquire(waitingBrief("third", 0, 0)) != nil {
+		t.Error("a run permit that was free was not given")
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 
 // Looks do not block anything. So only the first in rank look one after the other, each
 // ready to claim at once. All others look at the same time, in one message for everything
-// that is due; if they find nothing, they wait for their turn.
+// that is due; if they find nothing, they wait for their claim permit.
 
 // maxHints is how many hints an attempt follows one after the other. So many nodes are a
 // quorum of seven, and know whether the tick is claimed.
@@ -86,7 +86,7 @@ func (a *attempt) look() error {
 		a.looks.view = w.Watch(a.deps.request(a.brief), a.spread())
 	}
 	err := a.looks.view.Look(a.deps.stops.Claims)
-	a.deps.turns.note(begun, err)
+	a.deps.claimPermits.note(begun, err)
 	return err
 }
 

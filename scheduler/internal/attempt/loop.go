@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -26,7 +26,7 @@ type Brief struct {
 
 	later chan struct{} // closed when the next tick of the schedule comes
 	ended chan struct{} // closed when the attempt is over
-	// Another run of the job has begun here since the attempt waits for a turn.
+	// Another run of the job has begun here since the attempt waits for a claim permit.
 	runBegan atomic.Bool
 }
 
@@ -73,7 +73,7 @@ func (b *Brief) Beside() bool { return b.Job.Traits().Beside }
 
 // backfills is 1 for an attempt of a backfill, and 0 for others.
 func (b *Brief) backfills() int {
-	if b.Tick.Stream == acts.StreamBackfill {
+	if b.Tick.Stream == commands.StreamBackfill {
 		return 1
 	}
 	return 0
@@ -119,7 +119,7 @@ type Answer struct {
 	Behind *Run // the run that blocks it; nil: none
 	// Earlier is what the loop has learned since the attempt began; nil: nothing.
 	Earlier *EarlierTicks
-	Line    InLine
+	Slots   SlotQueue
 }
 
 type phase uint8
@@ -135,8 +135,8 @@ const (
 	Over                  // decided without a run, or the run has ended
 )
 
-// InLine is the loop's answer to an attempt that waits for a slot.
-type InLine struct {
+// SlotQueue is the loop's answer to an attempt that waits for a slot.
+type SlotQueue struct {
 	Behind bool // another attempt on this replica goes first
 	Above  int  // the number of larger priorities in the group
 }

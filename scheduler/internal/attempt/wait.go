@@ -25,7 +25,7 @@ type waking uint8
 
 const (
 	timeUp waking = iota
-	given         // the run has ended, or the attempt has its share of a quota
+	given         // the run has ended, or the attempt has its permit of a quota
 	cutOff        // the attempt must end
 )
 
@@ -52,7 +52,7 @@ const setBack = 2 * time.Second
 // other ticks.
 func (w *window) remaining() time.Duration {
 	wall, tick := w.deps.engine.Now(), &w.brief.Tick
-	if tick.Act == nil && tick.At.Sub(wall) >= setBack {
+	if tick.Command == nil && tick.At.Sub(wall) >= setBack {
 		return 0
 	}
 	return w.until.Sub(wall)

@@ -225,7 +225,7 @@ func (p Span) again(last ledger.Entry, now time.Time, window time.Duration) job.
 // version which was the last to begin.
 func (p Span) schedule(versions []roster.JobInfo) schedule.Schedule {
 	since := roster.ServedSince(roster.JobInfo{Hash: p.Job.Hash, Since: p.Begun}, versions)
-	var earlier turns
+	var earlier periods
 	for _, v := range versions {
 		if v.Hash == p.Job.Hash || !v.Since.Before(since) {
 			continue
@@ -234,34 +234,34 @@ func (p Span) schedule(versions []roster.JobInfo) schedule.Schedule {
 		if err != nil {
 			return p.Job.Schedule // an old schedule is unknown
 		}
-		earlier = append(earlier, turn{v.Since, ticks})
+		earlier = append(earlier, period{v.Since, ticks})
 	}
 	if since.IsZero() || len(earlier) == 0 {
 		return p.Job.Schedule
 	}
-	slices.SortFunc(earlier, func(a, b turn) int { return a.from.Compare(b.from) })
-	return append(earlier, turn{since, p.Job.Schedule})
+	slices.SortFunc(earlier, func(a, b period) int { return a.from.Compare(b.from) })
+	return append(earlier, period{since, p.Job.Schedule})
 }
 
-// turns are schedules that follow one another, each until the next one begins.
-type turns []turn
+// periods are schedules that follow one another, each until the next one begins.
+type periods []period
 
-type turn struct {
+type period struct {
 	from  time.Time
 	ticks schedule.Schedule
 }
 
-// Next implements Schedule. Before the first turn nothing is known, and there is no tick.
-func (list turns) Next(t time.Time) time.Time {
-	for i, turn := range list {
+// Next implements Schedule. Before the first period nothing is known, and there is no tick.
+func (list periods) Next(t time.Time) time.Time {
+	for i, period := range list {
 		last := i == len(list)-1
 		if !last && !t.Before(list[i+1].from) {
 			continue
 		}
-		if t.Before(turn.from) {
-			t = turn.from.Add(-1)
+		if t.Before(period.from) {
+			t = period.from.Add(-1)
 		}
-		if next := turn.ticks.Next(t); last || !next.IsZero() && next.Before(list[i+1].from) {
+		if next := period.ticks.Next(t); last || !next.IsZero() && next.Before(list[i+1].from) {
 			return next
 		}
 	}

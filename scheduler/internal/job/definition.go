@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -84,7 +84,7 @@ type Limits struct {
 	Priority int
 }
 
-// A Chain has the keys of jobs that are triggered through Config.Acts when a run has
+// A Chain has the keys of jobs that are triggered through Config.Commands when a run has
 // succeeded, or has failed or timed out.
 type Chain struct {
 	OnSuccess []string
@@ -393,13 +393,13 @@ type Requests struct {
 	Params *jobs.Shape `json:"-"`
 }
 
-// CheckParams returns an *acts.Error if the job refuses the params of a request.
+// CheckParams returns an *commands.Error if the job refuses the params of a request.
 func (r Requests) CheckParams(params json.RawMessage) error {
 	if len(params) == 0 {
 		return nil
 	}
 	if _, err := BindParams(r, params); err != nil {
-		return &acts.Error{Kind: acts.Trigger, Msg: fmt.Sprintf("params: %v", err)}
+		return &commands.Error{Kind: commands.Trigger, Msg: fmt.Sprintf("params: %v", err)}
 	}
 	return nil
 }
@@ -411,7 +411,7 @@ func BindParams(r Requests, text json.RawMessage) (jobs.Handler, error) {
 	if r.Bind == nil {
 		return nil, errNoParams
 	}
-	params, err := acts.DecodeParams(text)
+	params, err := commands.DecodeParams(text)
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (j *Job) Follows(o ledger.Outcome) []string {
 	return nil
 }
 
-// ChainID is the id of a run's request for the job with the key. Act.Ready accepts its form for such
+// ChainID is the id of a run's request for the job with the key. Command.Ready accepts its form for such
 // requests alone, so nobody can use up the id. The function finish_run on PostgreSQL makes the same.
 func ChainID(run, key string) string {
 	sum := sha256.Sum256([]byte(run + "+" + key))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -20,8 +20,8 @@ type Tick struct {
 	Until   time.Time // the end of its window
 	Latest  time.Time // the end of its catch-up; zero: none
 	Trigger ledger.Trigger
-	Why     *ledger.Reason // why it did not run in its window; nil: unknown
-	Act     *acts.Act      // the request for it; nil: the schedule
+	Why     *ledger.Reason    // why it did not run in its window; nil: unknown
+	Command *commands.Command // the request for it; nil: the schedule
 
 	Next time.Time // the nominal time of the next tick of the schedule; zero: none
 }
@@ -40,10 +40,10 @@ func (t Tick) Entry(j *Job, replica string) ledger.Entry {
 
 // Parent is the id of the run that triggered the tick, if any.
 func (t Tick) Parent() string {
-	if t.Act == nil {
+	if t.Command == nil {
 		return ""
 	}
-	return t.Act.Parent
+	return t.Command.Parent
 }
 
 // Missed is the verdict on a tick that did not run in its window, with the code otherwise
@@ -140,7 +140,7 @@ func (d Definition) Coming(from time.Time, n int, excluded bool) []schedule.Plan
 
 // Ticks that no replica could run are caught up in their order, one at a time, if the job
 // wants it. A tick that could not be claimed within its window, for example without a
-// quorum, stays the first of its lane, and is tried until CatchUp.Window after its nominal
+// quorum, stays the first of its queue, and is tried until CatchUp.Window after its nominal
 // time. Later ticks wait: once a later tick is claimed, an earlier one never can be.
 
 // longestCatchUpPause bounds the pause between ticks that are caught up.
@@ -219,10 +219,10 @@ func (j *Job) CatchUpPause(t Tick) time.Duration {
 // Backfilling returns the job for an attempt of t. A backfill of a job in a group uses the
 // first slots only, so it keeps within both limits.
 func (j *Job) Backfilling(t Tick) *Job {
-	if t.Stream != acts.StreamBackfill || !j.Traits().Beside {
+	if t.Stream != commands.StreamBackfill || !j.Traits().Beside {
 		return j
 	}
-	most := max(1, t.Act.Concurrency) // an older release may have written 0
+	most := max(1, t.Command.Concurrency) // an older release may have written 0
 	bounded := *j
 	if j.Group == "" {
 		bounded.Group, bounded.GroupSize = backfillGroup(j.StoredAs()), most
@@ -238,13 +238,13 @@ func backfillGroup(key string) string { return "backfill:" + key }
 // They are deleted with the job.
 func BackfillSlots(key string) []string {
 	var names []string
-	for n := range acts.MaxConcurrency {
+	for n := range commands.MaxConcurrency {
 		names = append(names, SlotName(backfillGroup(key), n))
 	}
 	return names
 }
 
-// Rank returns the place of self, from 0, in the order in which the replicas try to claim a
+// Rank returns the position of self, from 0, in the order in which the replicas try to claim a
 // tick. Replicas that see the same replicas compute the same order. It differs by job and
 // tick, so wins spread evenly. Self counts whether it is listed or not.
 //
@@ -358,14 +358,14 @@ func OrAnotherReplica(holder string) string {
 
 // PausedFor says why a job's ticks are skipped, zero if they are not. It takes the first of:
 // its configuration, a pause of the job, of all jobs, of one of its tags.
-func (j *Job) PausedFor(pauses []acts.Act) ledger.Reason {
+func (j *Job) PausedFor(pauses []commands.Command) ledger.Reason {
 	if j.Paused {
 		return ledger.Reason{Code: ledger.CodePaused, Variant: ledger.VariantConfigured}
 	}
-	for _, covers := range []func(acts.Act) bool{
-		func(a acts.Act) bool { return a.Job == j.StoredAs() },
-		func(a acts.Act) bool { return a.All },
-		func(a acts.Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
+	for _, covers := range []func(commands.Command) bool{
+		func(a commands.Command) bool { return a.Job == j.StoredAs() },
+		func(a commands.Command) bool { return a.All },
+		func(a commands.Command) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
 	} {
 		if i := slices.IndexFunc(pauses, covers); i >= 0 {
 			a := pauses[i]

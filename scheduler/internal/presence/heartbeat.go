@@ -131,7 +131,7 @@ func (n *neighbours) seeTwin(r roster.Replica) {
 		n.twins[r.Process()] = r.Seen
 	case !seen.IsZero() && !seen.Equal(r.Seen):
 		n.twins[r.Process()] = time.Time{}
-		n.observer(event.Event{Kind: event.Twin, Other: place(r)})
+		n.observer(event.Event{Kind: event.Twin, Other: describe(r)})
 	}
 }
 
@@ -153,13 +153,13 @@ func (n *neighbours) judge(ctx context.Context, self, r roster.Replica) bool {
 	})
 	tooLarge := errors.Is(err, roster.ErrSetTooLarge)
 	if len(names) > 0 || tooLarge {
-		n.observer(event.Event{Kind: event.Stranger, Other: place(r), Jobs: names, Since: n.since, Err: err})
+		n.observer(event.Event{Kind: event.Stranger, Other: describe(r), Jobs: names, Since: n.since, Err: err})
 	}
 	return err == nil || tooLarge
 }
 
-// place names a replica, its program and where it runs.
-func place(r roster.Replica) string {
+// describe names a replica, its program and where it runs.
+func describe(r roster.Replica) string {
 	text := fmt.Sprintf("%s (process %d on %s", r.ID, r.PID, r.Host)
 	if r.Program != "" {
 		text += ", program " + r.Program

@@ -25,7 +25,7 @@ func TestSkewedReplicasRankLast(t *testing.T) {
 		live[3].State, live[3].ClockOffset = StateSkewed, &behind
 		taken := map[int]bool{}
 		for _, self := range names {
-			rank, crowd, lead := Place("job", tick, self, nil, live)
+			rank, crowd, lead := RankAmong("job", tick, self, nil, live)
 			taken[rank] = true
 			if off := self == names[1] || self == names[3]; off != (rank >= 3) || crowd != 5 {
 				t.Fatalf("tick %d: %s has rank %d of %d", i, self, rank, crowd)
@@ -40,7 +40,7 @@ func TestSkewedReplicasRankLast(t *testing.T) {
 	}
 	late := 3 * time.Second
 	alone := []Replica{{ID: "a", State: StateSkewed, ClockOffset: &late}}
-	if rank, _, lead := Place("job", time.UnixMilli(0), "a", nil, alone); rank != 0 || lead != 0 {
+	if rank, _, lead := RankAmong("job", time.UnixMilli(0), "a", nil, alone); rank != 0 || lead != 0 {
 		t.Errorf("alone it has rank %d and waits %v", rank, lead)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -218,25 +218,25 @@ type Roster interface {
 	Jobs(ctx context.Context) ([]JobInfo, error)
 }
 
-// CheckParams returns an *acts.Error if the published job refuses the params of a request.
+// CheckParams returns an *commands.Error if the published job refuses the params of a request.
 // Unpublished rules are checked when the run begins.
 func (j JobInfo) CheckParams(params json.RawMessage) error {
 	if j.Params == nil || len(params) == 0 {
 		return nil
 	}
-	given, err := acts.DecodeParams(params)
+	given, err := commands.DecodeParams(params)
 	if err == nil {
 		err = j.Params.Check(given)
 	}
 	if err != nil {
-		return &acts.Error{Kind: acts.Trigger, Msg: fmt.Sprintf("params: %v", err)}
+		return &commands.Error{Kind: commands.Trigger, Msg: fmt.Sprintf("params: %v", err)}
 	}
 	return nil
 }
 
 // PausedBy says in words why the published job's ticks are skipped under the given pauses,
 // "" if they are not.
-func (j JobInfo) PausedBy(pauses []acts.Act) string {
+func (j JobInfo) PausedBy(pauses []commands.Command) string {
 	of := job.Job{Definition: job.Definition{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}}
 	return of.PausedFor(pauses).String()
 }
@@ -259,9 +259,9 @@ const (
 	Settling = 2 * PublishEvery
 )
 
-// Place is the Rank of self among live replicas with the labels, and their number. Replicas
+// RankAmong is the Rank of self among live replicas with the labels, and their number. Replicas
 // with a skewed clock come after the others; lead is how far self's skewed clock is ahead.
-func Place(key string, tick time.Time, self string, labels map[string]string, live []Replica) (rank, crowd int, lead time.Duration) {
+func RankAmong(key string, tick time.Time, self string, labels map[string]string, live []Replica) (rank, crowd int, lead time.Duration) {
 	own := job.Weight(key, tick, self)
 	right, before, skewedBefore := 0, 0, 0
 	skewed := false

@@ -16,8 +16,8 @@ func TestServedBy(t *testing.T) {
 		live      []Replica
 		want      string
 	}{
-		{"nobody lives", time.Minute, nil, ""},
-		{"its publisher lives", time.Minute, []Replica{up("b", time.Hour), up("a", time.Hour), up("c", time.Hour)}, "a"},
+		{"nobody incarnations", time.Minute, nil, ""},
+		{"its publisher incarnations", time.Minute, []Replica{up("b", time.Hour), up("a", time.Hour), up("c", time.Hour)}, "a"},
 		{"its publisher has gone, another may serve it", time.Minute, []Replica{up("b", time.Hour)}, "b"},
 		{"its publisher came back without it", time.Minute, []Replica{up("a", time.Second)}, ""},
 		{"all were restarted since", time.Minute, []Replica{up("b", time.Second), up("c", 30*time.Second)}, ""},

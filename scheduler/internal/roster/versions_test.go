@@ -66,7 +66,7 @@ func TestVersions(t *testing.T) {
 			[]string{"b/1 live"},
 		},
 		{
-			"removed, and nobody lives",
+			"removed, and nobody incarnations",
 			[]JobInfo{published("a", "2", "x", "s2", 60*mins), published("a", "1", "x", "s1", 90*mins)},
 			nil,
 			[]string{"a/2"},

@@ -96,7 +96,7 @@ func (d differ) run(rt *rapid.T) {
 	if kind == "S" {
 		note = packed(text, "v", rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "overlaps"))
 	}
-	r := protocol.Record{Place: protocol.Place{Tick: int64(at)}, Note: note, Ended: map[string]protocol.Code{"F": protocol.OK, "L": protocol.Late}[kind]}
+	r := protocol.Record{TickKey: protocol.TickKey{Tick: int64(at)}, Note: note, Ended: map[string]protocol.Code{"F": protocol.OK, "L": protocol.Late}[kind]}
 	d.Do(rt, func(n *nodetest.Node) {
 		j := n.Jobs[jobKey]
 		have := append(slices.DeleteFunc(slices.Clone(j.Runs.List), func(o protocol.Record) bool { return o == r }), r)
@@ -212,7 +212,7 @@ func sortPairs(list []string) {
 func (d differ) lock(rt *rapid.T) {
 	tick := tickText(rt)
 	at, _ := strconv.ParseInt(tick, 10, 64)
-	place, key := protocol.Place{Stream: "schedule", Tick: at}, lockKey
+	place, key := protocol.TickKey{Stream: "schedule", Tick: at}, lockKey
 	lock := protocol.Lease{
 		Owner: rapid.SampledFrom([]string{"v", "w"}).Draw(rt, "v"), Committed: rapid.Bool().Draw(rt, "committed"),
 		Until: d.Now().Add(difftest.TTL).UnixMilli(),
@@ -230,7 +230,7 @@ func (d differ) lock(rt *rapid.T) {
 		if ofTick {
 			j.TickLocks = maps.Clone(j.TickLocks)
 			if j.TickLocks == nil {
-				j.TickLocks = map[protocol.Place]protocol.Lease{}
+				j.TickLocks = map[protocol.TickKey]protocol.Lease{}
 			}
 			j.TickLocks[place] = lock
 		} else {

@@ -10,7 +10,7 @@
 // # A request
 //
 // Packages with their own rules pass their Lua to NewScript: redlock (claims),
-// quorum/ledger (records) and quorum/acts (requests). Every script first checks:
+// quorum/ledger (records) and quorum/commands (requests). Every script first checks:
 //
 //	ns:node missing          → BLANK, nothing is written
 //	another run_id, repl_id  → the node restarted: it remembers since now

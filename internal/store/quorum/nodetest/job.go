@@ -229,7 +229,7 @@ func (w Without) freed(try protocol.Try, s protocol.State) protocol.State {
 	case !w.Compare:
 	case try.Overlaps:
 		s.TickLocks = maps.Clone(s.TickLocks)
-		delete(s.TickLocks, protocol.Place{Stream: try.Stream, Tick: try.Tick})
+		delete(s.TickLocks, protocol.TickKey{Stream: try.Stream, Tick: try.Tick})
 	default:
 		s.Lock = protocol.Lease{}
 	}
@@ -266,7 +266,7 @@ func (c *call) lockAt(key string, try *protocol.Try) (job string, ok bool) {
 }
 
 // tickLock is the key of the lock of a tick.
-func tickLock(job string, p protocol.Place) string {
+func tickLock(job string, p protocol.TickKey) string {
 	return job + "lock:" + p.Stream + ":" + integer(p.Tick)
 }
 
@@ -317,7 +317,7 @@ func (c *call) holding() ([]string, error) {
 		for _, stream := range slices.Sorted(maps.Keys(job.Streams)) {
 			claim, held := job.Streams[stream], protocol.Lease{}
 			if claim.Overlaps {
-				held = job.TickLocks[protocol.Place{Stream: stream, Tick: claim.Tick}]
+				held = job.TickLocks[protocol.TickKey{Stream: stream, Tick: claim.Tick}]
 			}
 			found = append(append(found, Letter(claim), claim.Note), c.leaseFields(held)...)
 		}

@@ -107,7 +107,7 @@ func latestText(tick float64) string {
 
 // openClaims returns the claims of wanted ticks whose runs have not ended, by stream,
 // as records, and the places of those that may overlap.
-func openClaims(job protocol.State, wanted func(tick float64) bool) (records []string, places []protocol.Place) {
+func openClaims(job protocol.State, wanted func(tick float64) bool) (records []string, places []protocol.TickKey) {
 	for _, stream := range slices.Sorted(maps.Keys(job.Streams)) {
 		claim := job.Streams[stream]
 		if claim.Void || claim.Ended != "" || claim.Tick == 0 || !wanted(float64(claim.Tick)) {
@@ -115,21 +115,21 @@ func openClaims(job protocol.State, wanted func(tick float64) bool) (records []s
 		}
 		records = append(records, integer(int(claim.Tick))+" S"+claim.Note)
 		if claim.Overlaps {
-			places = append(places, protocol.Place{Stream: stream, Tick: claim.Tick})
+			places = append(places, protocol.TickKey{Stream: stream, Tick: claim.Tick})
 		}
 	}
 	return records, places
 }
 
 // placeOf returns the place of a started run's lock, if it may overlap others.
-func placeOf(record string) []protocol.Place {
+func placeOf(record string) []protocol.TickKey {
 	packed, started := strings.CutPrefix(record, "S")
 	words := strings.Fields(packed)
 	if !started || len(words) < 7 || words[5] != "1" {
 		return nil
 	}
 	tick, _ := number(words[0])
-	return []protocol.Place{{Stream: words[6], Tick: int64(tick)}}
+	return []protocol.TickKey{{Stream: words[6], Tick: int64(tick)}}
 }
 
 // gone is the record whose tick is the latest dropped.
@@ -223,7 +223,7 @@ func (s *State) trim(key string, n int) {
 
 // locks are the values of the job's lock, and of the locks of the given runs that may
 // overlap.
-func (c *call) locks(job protocol.State, places []protocol.Place) []string {
+func (c *call) locks(job protocol.State, places []protocol.TickKey) []string {
 	leases := []protocol.Lease{job.Lock}
 	for _, p := range places {
 		leases = append(leases, job.TickLocks[p])

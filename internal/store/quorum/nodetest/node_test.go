@@ -19,7 +19,7 @@ const grace = 10 * time.Second
 // open returns a node that never served.
 func open(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{t: t, node: New("life 1"), now: time.Unix(1_800_000_000, 0)}
+	d := &desk{t: t, node: New("incarnation 1"), now: time.Unix(1_800_000_000, 0)}
 	d.want("OK", "format", "0", "names", "0")
 	return d
 }
@@ -74,7 +74,7 @@ func TestMemory(t *testing.T) {
 			d := open(t)
 			before := d.node.State.Copy()
 			d.commit("OK", "v", 0, 1)
-			d.node.Restart("life 2", tt.memory(d.node.State, before))
+			d.node.Restart("incarnation 2", tt.memory(d.node.State, before))
 			if got := d.node.Jobs["j:"].Lock.Owner != ""; got != tt.lock {
 				t.Errorf("the lock is there: %v", got)
 			}
@@ -87,7 +87,7 @@ func TestMemory(t *testing.T) {
 		})
 	}
 	d := open(t)
-	d.node.Restart("life 2", Nothing())
+	d.node.Restart("incarnation 2", Nothing())
 	d.lock("BLANK", "v", 0)
 }
 
@@ -128,7 +128,7 @@ func TestWithout(t *testing.T) {
 			d.lock(map[bool]string{true: "OK", false: "CLAIMED"}[broken], "w", 0)
 		}},
 		{"restart", Without{Restart: true}, func(d *desk, broken bool) {
-			d.node.Restart("life 2", d.node.State.Lasting())
+			d.node.Restart("incarnation 2", d.node.State.Lasting())
 			d.lock(map[bool]string{true: "OK", false: "ABSTAIN"}[broken], "w", 1)
 		}},
 		{"compare", Without{Compare: true}, func(d *desk, broken bool) {

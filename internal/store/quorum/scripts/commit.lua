@@ -12,7 +12,7 @@ join = join == '1'
 serve()
 if dead then return {'DEAD', nowtext, dead == '1' and '' or dead} end
 if (tick or now) <= floor and not join then return {'ABSTAIN', nowtext, num(floor)} end
--- Refuse larger tokens: the fence of the node's next life may begin there.
+-- Refuse larger tokens: the fence of the node's next incarnation may begin there.
 local reach = now + math.floor(gracems / 2)
 local t, seconds = tonumber(token), math.floor(reach / 1000)
 if now <= floor and not join or tick and tick > reach

@@ -159,7 +159,7 @@ func (d *differ) expire(rt *rapid.T) {
 	case 1:
 		d.dropTicks(rt, x.job)
 	case 2:
-		place := protocol.Place{Stream: x.Stream, Tick: x.Tick}
+		place := protocol.TickKey{Stream: x.Stream, Tick: x.Tick}
 		d.change(rt, x.job, func(s *protocol.State) { delete(s.TickLocks, place) },
 			"DEL", scripts.TickLock(d.set, x.job, x.Stream, time.UnixMilli(x.Tick)))
 	default:

@@ -98,7 +98,7 @@ func (d *differ) held(rt *rapid.T) try {
 		s := d.job(x.job)
 		lock := s.Lock
 		if x.Overlaps {
-			lock = s.TickLocks[protocol.Place{Stream: x.Stream, Tick: x.Tick}]
+			lock = s.TickLocks[protocol.TickKey{Stream: x.Stream, Tick: x.Tick}]
 		}
 		if lock.Owner == x.Owner || s.Streams[x.Stream].Owner == x.Owner {
 			all = append(all, x)

@@ -99,9 +99,9 @@ func TestGoingOnFromTheTokens(t *testing.T) {
 	})
 }
 
-// Another life may have forgotten tokens ahead of the clock. It grants none until its clock has
+// Another incarnation may have forgotten tokens ahead of the clock. It grants none until its clock has
 // passed them.
-func TestAnotherLifeAfterTokensAhead(t *testing.T) {
+func TestAnotherIncarnationAfterTokensAhead(t *testing.T) {
 	t.Parallel()
 	for _, restored := range []bool{false, true} {
 		inWorldOf(t, false, func(w *world) {

@@ -31,11 +31,11 @@ type try struct {
 	asks   protocol.Try // the request, for the rules; its owner is a value that no other try has
 	lease  kv.Key       // of its claim
 	begun  time.Time    // before the first request of the transaction that won, or may have won
-	// unsure: a transaction had no answer, so it may have won in the life, or may still win.
-	unsure   bool
-	life     string   // empty unless unsure
-	tokens   []uint64 // of all transactions
-	compared uint64   // the version of the claims in the last of them
+	// unsure: a transaction had no answer, so it may have won in the incarnation, or may still win.
+	unsure      bool
+	incarnation string   // empty unless unsure
+	tokens      []uint64 // of all transactions
+	compared    uint64   // the version of the claims in the last of them
 }
 
 func newTry(l *Locker, req locking.Request, owner string) *try {
@@ -85,7 +85,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 			return nil, t.unanswered(last)
 		}
 
-		// 1. Read the claims and leases of the name, and the life, all from one moment. What is
+		// 1. Read the claims and leases of the name, and the incarnation, all from one moment. What is
 		// won lasts from before this request, or from before an earlier one that may have won.
 		if !t.unsure {
 			t.begun = time.Now()
@@ -98,13 +98,13 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 			continue
 		}
 
-		// 2. An earlier transaction without an answer may have made the claim. In another life
+		// 2. An earlier transaction without an answer may have made the claim. In another incarnation
 		// it does not count: others may know nothing of it.
 		if c := v.claims.Of(t.asks.Owner); t.unsure && c.Open() {
-			if v.stamp.Life != t.life {
-				return nil, t.unanswered(errOtherLife)
+			if v.stamp.Incarnation != t.incarnation {
+				return nil, t.unanswered(errOtherIncarnation)
 			}
-			h := held{life: t.life, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
+			h := held{incarnation: t.incarnation, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
 			if h.lease.Owner == t.asks.Owner {
 				h.version = v.versions[t.lease]
 			}
@@ -134,7 +134,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		case errors.Is(err, kv.ErrLocked): // by the end of a run, which a job's transaction makes
 			return nil, t.locked(ctx, err)
 		case kv.Unknown(err): // step 2 will tell
-			t.unsure, t.life, last = true, cmp.Or(t.life, v.stamp.Life), err
+			t.unsure, t.incarnation, last = true, cmp.Or(t.incarnation, v.stamp.Incarnation), err
 			continue
 		case err != nil: // it was not sent
 			last = err
@@ -144,7 +144,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		}
 
 		// 5. It is won.
-		l, err := t.granted(bid, held{life: v.stamp.Life, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
+		l, err := t.granted(bid, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
 		if err == nil {
 			l.left = v.left(txn, o)
 		}

@@ -111,7 +111,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 // beforeEnd returns what FINISH decides on, and what its transaction compares besides the
 // claims. The first time, nothing is read if the lease lasts even by the latest time that the
 // store's clock may show. The transaction then compares all that the decision rests on: the
-// life, the claims as the claim has left them, and the lease, which an operator may have
+// incarnation, the claims as the claim has left them, and the lease, which an operator may have
 // taken. If one of them is not as it was, the transaction loses, and the next one reads.
 func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
 	if l.left != nil {
@@ -128,9 +128,9 @@ func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
 }
 
 // left is the view of a name after the transaction of a claim that won, with the lease of
-// this claim alone. It is nil if the transaction has noted a new life, whose version is unknown.
+// this claim alone. It is nil if the transaction has noted a new incarnation, whose version is unknown.
 func (v view) left(t kv.Txn, o kv.Outcome) *view {
-	if v.newLife {
+	if v.newIncarnation {
 		return nil
 	}
 	v.versions, v.leases, v.ends = maps.Clone(v.versions), map[kv.Key]records.Lease{}, nil

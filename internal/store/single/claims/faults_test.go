@@ -101,7 +101,7 @@ func TestClaimThatGaveUpIsVoided(t *testing.T) {
 			var txn kv.Txn
 			w.faults(func(call kvtest.Call) error {
 				switch {
-				case txn.Life != "":
+				case txn.Incarnation != "":
 					return errCut
 				case call.Method != "Commit":
 					return nil
@@ -425,7 +425,7 @@ func TestLostCommitsArePaced(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						_, err = w.m.Commit(other, kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: list[0].Key, Value: list[0].Value}}})
+						_, err = w.m.Commit(other, kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: list[0].Key, Value: list[0].Value}}})
 						return err
 					}
 					return nil
@@ -476,8 +476,8 @@ func TestOverlappingRunsFreeTheLock(t *testing.T) {
 	})
 }
 
-// A claim whose answer was lost does not count in another life, where others may not know it.
-func TestClaimFoundInAnotherLife(t *testing.T) {
+// A claim whose answer was lost does not count in another incarnation, where others may not know it.
+func TestClaimFoundInAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.faults(func(c kvtest.Call) error {
@@ -503,7 +503,7 @@ func TestRejoinComparesTheClaims(t *testing.T) {
 	inWorld(t, func(w *world) {
 		key := records.ClaimsKey("job")
 		lease := w.acquire(beside(w.tick(1)))
-		w.arrives(kv.Txn{Life: "life 0", Delete: []kv.Key{key}}) // nothing does that
+		w.arrives(kv.Txn{Incarnation: "incarnation 0", Delete: []kv.Key{key}}) // nothing does that
 		commits := 0
 		w.faults(func(c kvtest.Call) error {
 			if c.Method != "Commit" || c.Answered {
@@ -513,7 +513,7 @@ func TestRejoinComparesTheClaims(t *testing.T) {
 			case 1: // so the next try reads
 				return errCut
 			case 2:
-				w.arrives(kv.Txn{Life: "life 0", Put: []kv.Write{records.Put(key, records.Claims{Streams: map[string]records.Claim{
+				w.arrives(kv.Txn{Incarnation: "incarnation 0", Put: []kv.Write{records.Put(key, records.Claims{Streams: map[string]records.Claim{
 					"manual": {Stream: "manual", Tick: 1, Token: 1, Owner: "b", Overlaps: true},
 				}})}})
 			}

@@ -35,9 +35,9 @@ type lease struct {
 
 // held is a lease record as its holder knows it.
 type held struct {
-	life    string
-	version uint64 // 0: unknown
-	lease   records.Lease
+	incarnation string
+	version     uint64 // 0: unknown
+	lease       records.Lease
 	// clock is a reading of the store's clock, and at a local time before it.
 	at    time.Time
 	clock time.Time
@@ -125,7 +125,7 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	next := l.held.lease
 	next.Until = max(next.Until, l.held.latest(now).UnixMilli()+l.t.asks.TTL)
 	txn := kv.Txn{
-		Life: l.held.life, If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},
+		Incarnation: l.held.incarnation, If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},
 		Put: []kv.Write{records.Put(l.t.lease, next)},
 	}
 	l.held.version = 0
@@ -140,7 +140,7 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	case o.Stamp.Now.IsZero():
 		o.Stamp.Now = now
 	}
-	l.extended(now, held{life: txn.Life, version: o.Version, lease: next, at: now, clock: o.Stamp.Now})
+	l.extended(now, held{incarnation: txn.Incarnation, version: o.Version, lease: next, at: now, clock: o.Stamp.Now})
 	return true, nil
 }
 
@@ -154,7 +154,7 @@ func (l *lease) extended(begun time.Time, h held) {
 }
 
 // extendRead reads the lease, applies EXTEND, and commits the result. It reports false if
-// the transaction lost. A claim that another life of the store has forgotten is added again.
+// the transaction lost. A claim that another incarnation of the store has forgotten is added again.
 func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	t, now := l.t, time.Now()
 	v, err := t.read(ctx)
@@ -185,7 +185,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	case err != nil:
 		return false, kv.Failed("writing it", err)
 	case o.Won:
-		l.extended(now, held{life: v.stamp.Life, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
+		l.extended(now, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
 	}
 	return o.Won, nil
 }

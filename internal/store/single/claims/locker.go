@@ -5,9 +5,9 @@
 // # Transactions
 //
 // Each transaction compares the versions of all records that its decision rests on, and the
-// store's life. If it loses, the Locker reads and decides again.
+// store's incarnation. If it loses, the Locker reads and decides again.
 //
-//   - CLAIM compares the claims, the leases, the life record, and for a name without claims
+//   - CLAIM compares the claims, the leases, the incarnation record, and for a name without claims
 //     what was forgotten. It writes the claims, the lease and the ledger's entry. A claim
 //     that is granted despite a lease that has expired writes or deletes that lease, too.
 //   - EXTEND compares and writes the lease alone: the lease is unchanged as long as no claim
@@ -22,9 +22,9 @@
 // settles it: of two that compare the same claims, one wins. If the try gives up first, VOID
 // does so in the background: it writes the claims in any case, so a claim that is still under way loses.
 //
-// # Lives
+// # Incarnations
 //
-// In a life that is new to the life record, no claim is granted until a grace has passed.
+// In an incarnation that is new to the incarnation record, no claim is granted until a grace has passed.
 // Holders continue: an extension or an end that finds the claim missing adds it again,
 // unless another one excludes it (rule C3: COMMIT with join).
 //
@@ -48,9 +48,9 @@
 //     long the reason is known afterwards.
 //   - Listings and FORGET judge leases by the time that the holder wrote: they assume that
 //     clocks differ by at most half the grace. So a dead holder is listed that much longer.
-//   - In another life, claims are granted after a grace and a half by the clock of the replica that
+//   - In another incarnation, claims are granted after a grace and a half by the clock of the replica that
 //     noticed it. This assumes as much of the clocks. Etcd and ZooKeeper begin another
-//     life only when an operator restores a backup.
+//     incarnation only when an operator restores a backup.
 package claims
 
 import (
@@ -78,7 +78,7 @@ const minDrift = 2 * time.Millisecond
 type Config struct {
 	// TTL is the length of a lease. It must be below Grace. Default: locking.DefaultTTL.
 	TTL time.Duration
-	// Grace is how long nothing is granted in another life of the store. All programs that
+	// Grace is how long nothing is granted in another incarnation of the store. All programs that
 	// use the store must set the same. Default: 20 s.
 	Grace time.Duration
 	// Timeout bounds each call to the store. It must be below TTL/4. Default: DefaultTimeout.

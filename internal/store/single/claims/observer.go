@@ -20,9 +20,9 @@ type observer struct {
 
 // A sighting is the first time that a version was seen.
 type sighting struct {
-	life    string
-	version uint64
-	at      time.Time
+	incarnation string
+	version     uint64
+	at          time.Time
 }
 
 // maxSightings bounds the memory. Beyond it the observer begins again: leases then seem to
@@ -31,17 +31,17 @@ const maxSightings = 20_000
 
 // sees notes that a lease was read, and returns since when it has been as it is. It was
 // written before that.
-func (o *observer) sees(life string, r kv.Record, now time.Time) time.Time {
+func (o *observer) sees(incarnation string, r kv.Record, now time.Time) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s := o.seen[r.Key]
-	if s.life == life && s.version == r.Version {
+	if s.incarnation == incarnation && s.version == r.Version {
 		return s.at
 	}
 	if o.seen == nil || len(o.seen) >= maxSightings {
 		o.seen = map[kv.Key]sighting{}
 	}
-	o.seen[r.Key] = sighting{life, r.Version, now}
+	o.seen[r.Key] = sighting{incarnation, r.Version, now}
 	return now
 }
 
@@ -75,7 +75,7 @@ func (l *Locker) observe(v *view) {
 	now := time.Now()
 	v.stamp.Now, v.observed, v.ends = now, true, map[kv.Key]int64{}
 	for k, lease := range v.leases {
-		since := l.seen.sees(v.stamp.Life, kv.Record{Key: k, Version: v.versions[k]}, now)
+		since := l.seen.sees(v.stamp.Incarnation, kv.Record{Key: k, Version: v.versions[k]}, now)
 		v.ends[k] = now.Add(l.cfg.lasts(lease) - now.Sub(since)).UnixMilli()
 	}
 }
@@ -95,7 +95,7 @@ func (l *Locker) Observe(ctx context.Context) error {
 	there, now := map[kv.Key]bool{}, time.Now()
 	for _, r := range lists[0] {
 		there[r.Key] = true
-		l.seen.sees(stamp.Life, r, now)
+		l.seen.sees(stamp.Incarnation, r, now)
 	}
 	l.seen.forget(there)
 	return nil

@@ -74,7 +74,7 @@ func (w *world) shift(by time.Duration) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.arrives(kv.Txn{Life: s.Life, Put: []kv.Write{
+	w.arrives(kv.Txn{Incarnation: s.Incarnation, Put: []kv.Write{
 		records.Put(records.ClaimsKey("job"), c), records.Put(records.LeaseKey("job", records.Claim{}), lease),
 	}})
 }
@@ -95,7 +95,7 @@ func TestEvictionOutlastsClocks(t *testing.T) {
 		}
 		tomb.Evicted[0].Until -= (24 * time.Hour).Milliseconds()
 		_, s, _ := w.m.Read(w.Context())
-		w.arrives(kv.Txn{Life: s.Life, Put: []kv.Write{records.Put(r.Key, tomb)}})
+		w.arrives(kv.Txn{Incarnation: s.Incarnation, Put: []kv.Write{records.Put(r.Key, tomb)}})
 		w.extendsNot(lease)
 	})
 }

@@ -45,7 +45,7 @@ func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint
 			return nil, 0, err
 		}
 		if slices.ContainsFunc(c.All(), records.Claim.Open) {
-			if err := l.unlocked(ctx, stamp.Life, r); err != nil {
+			if err := l.unlocked(ctx, stamp.Incarnation, r); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -62,8 +62,8 @@ func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint
 
 // unlocked returns an error if the claims have changed, or a transaction that may change them is
 // under way: one that compares them waits for it.
-func (l *Locker) unlocked(ctx context.Context, life string, claims kv.Record) error {
-	o, err := l.store.Commit(ctx, kv.Txn{Life: life, If: []kv.Compare{{Key: claims.Key, Version: claims.Version}}})
+func (l *Locker) unlocked(ctx context.Context, incarnation string, claims kv.Record) error {
+	o, err := l.store.Commit(ctx, kv.Txn{Incarnation: incarnation, If: []kv.Compare{{Key: claims.Key, Version: claims.Version}}})
 	switch {
 	case errors.Is(err, kv.ErrLocked):
 		return fmt.Errorf("a transaction that may end the run of %s is under way: end it in the database, or wait", claims.Key.Name)

@@ -17,15 +17,15 @@ import (
 // storeName names the store in errors.
 const storeName = "store"
 
-// errOtherLife is why a claim whose transaction was not answered does not count.
-var errOtherLife = fmt.Errorf("%w: it has begun another life since the claim", kv.ErrUnavailable)
+// errOtherIncarnation is why a claim whose transaction was not answered does not count.
+var errOtherIncarnation = fmt.Errorf("%w: it has begun another incarnation since the claim", kv.ErrUnavailable)
 
 func second(at time.Time) string { return at.UTC().Truncate(time.Second).Format(time.RFC3339) }
 
-// refused returns the error of a try whose claim a rule refuses, see acquireError. A life that no
+// refused returns the error of a try whose claim a rule refuses, see acquireError. An incarnation that no
 // replica had noticed is noted.
 func (t *try) refused(ctx context.Context, v view, a protocol.Answer, fence uint64) error {
-	if v.newLife {
+	if v.newIncarnation {
 		_, _, _ = t.locker.commit(ctx, v, kv.Txn{}) // else the next request notes it
 	}
 	return t.locker.acquireError(t.req, v, a, fence)

@@ -22,10 +22,10 @@ type view struct {
 	// ends of leases by it.
 	observed bool
 	ends     map[kv.Key]int64
-	// life is that of the stamp. With newLife, no record has it yet.
-	life      records.Life
-	newLife   bool
-	forgotten records.Forgotten // of all names
+	// incarnation is that of the stamp. With newIncarnation, no record has it yet.
+	incarnation    records.Incarnation
+	newIncarnation bool
+	forgotten      records.Forgotten // of all names
 }
 
 // read reads the claims of a name, what concerns all names, and more: leases of the name, or
@@ -33,7 +33,7 @@ type view struct {
 func (l *Locker) read(ctx context.Context, name string, more ...kv.Key) (view, error) {
 	ctx, cancel := l.request(ctx)
 	defer cancel()
-	list, stamp, err := l.store.Read(ctx, append([]kv.Key{records.ClaimsKey(name), records.LifeKey(), records.ForgottenKey()}, more...)...)
+	list, stamp, err := l.store.Read(ctx, append([]kv.Key{records.ClaimsKey(name), records.IncarnationKey(), records.ForgottenKey()}, more...)...)
 	if err != nil {
 		return view{}, err
 	}
@@ -43,7 +43,7 @@ func (l *Locker) read(ctx context.Context, name string, more ...kv.Key) (view, e
 			return view{}, err
 		}
 	}
-	v.life, v.newLife = v.life.Now(stamp, l.cfg.Grace)
+	v.incarnation, v.newIncarnation = v.incarnation.Now(stamp, l.cfg.Grace)
 	if !l.seen.hasClock(stamp.Now) {
 		l.observe(&v)
 	}
@@ -125,8 +125,8 @@ func (v *view) add(r kv.Record) (err error) {
 		v.claims, err = records.Decode[records.Claims](r)
 	case r.Key.Kind == kv.Entries && r.Version > 0:
 		v.entries[r.Key], err = records.Decode[records.Entry](r)
-	case r.Key == records.LifeKey():
-		v.life, err = records.UsableLife(r)
+	case r.Key == records.IncarnationKey():
+		v.incarnation, err = records.UsableIncarnation(r)
 	case r.Key == records.ForgottenKey():
 		v.forgotten, err = records.Decode[records.Forgotten](r)
 	case r.Version > 0:
@@ -139,7 +139,7 @@ func (v *view) add(r kv.Record) (err error) {
 // the replica that gave it may have been wrong, and must not stop the others.
 func (l *Locker) node(v view) protocol.Node {
 	n := protocol.Node{
-		Now: v.stamp.Now.UnixMilli(), Floor: v.life.Floor(l.cfg.Grace), Grace: l.cfg.Grace.Milliseconds(),
+		Now: v.stamp.Now.UnixMilli(), Floor: v.incarnation.Floor(l.cfg.Grace), Grace: l.cfg.Grace.Milliseconds(),
 		GCFence: v.forgotten.Fence, GCTick: v.forgotten.Tick,
 	}
 	if v.observed {
@@ -150,10 +150,10 @@ func (l *Locker) node(v view) protocol.Node {
 }
 
 // goingOn is the node for the token of a claim. An operator may have allowed tokens ahead of the
-// clock in this life: LOCK has checked the tick by the clock before.
+// clock in this incarnation: LOCK has checked the tick by the clock before.
 func (v view) goingOn(n protocol.Node) protocol.Node {
-	if v.life.AheadIn == v.life.Life {
-		n.Grace = max(n.Grace, 2*(v.life.Ahead-n.Now))
+	if v.incarnation.AheadIn == v.incarnation.Incarnation {
+		n.Grace = max(n.Grace, 2*(v.incarnation.Ahead-n.Now))
 	}
 	return n
 }
@@ -162,7 +162,7 @@ func (v view) goingOn(n protocol.Node) protocol.Node {
 func (v view) state() protocol.State {
 	s := protocol.State{
 		Fence: v.claims.Fence, Open: v.claims.Open, Streams: map[string]protocol.Claim{},
-		TickLocks: map[protocol.Place]protocol.Lease{}, Tombstones: map[string]protocol.Tombstone{},
+		TickLocks: map[protocol.TickKey]protocol.Lease{}, Tombstones: map[string]protocol.Tombstone{},
 	}
 	for stream, c := range v.claims.Streams {
 		s.Streams[stream] = asRule(c)
@@ -172,7 +172,7 @@ func (v view) state() protocol.State {
 		switch c := v.claims.Of(lease.Owner); {
 		case !c.Open():
 		case c.Overlaps:
-			s.TickLocks[protocol.Place{Stream: c.Stream, Tick: c.Tick}] = lock
+			s.TickLocks[protocol.TickKey{Stream: c.Stream, Tick: c.Tick}] = lock
 			s.Marker = max(s.Marker, lock.Until)
 		default:
 			s.Lock = lock
@@ -271,13 +271,13 @@ func (v view) compareLeases(t *kv.Txn) {
 	}
 }
 
-// commit commits t, which rests on v, and notes a new life. It returns the time before the
+// commit commits t, which rests on v, and notes a new incarnation. It returns the time before the
 // request.
 func (l *Locker) commit(ctx context.Context, v view, t kv.Txn) (kv.Outcome, time.Time, error) {
-	t.Life = v.stamp.Life
-	v.compare(&t, records.LifeKey())
-	if v.newLife {
-		t.Put = append(t.Put, records.PutLife(v.life))
+	t.Incarnation = v.stamp.Incarnation
+	v.compare(&t, records.IncarnationKey())
+	if v.newIncarnation {
+		t.Put = append(t.Put, records.PutIncarnation(v.incarnation))
 	}
 	ctx, cancel := l.request(ctx)
 	defer cancel()

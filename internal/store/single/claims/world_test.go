@@ -21,7 +21,7 @@ type world struct {
 	m     *kvtest.Memory
 	l     *claims.Locker
 	epoch time.Time
-	grace time.Duration // for which nothing is granted in another life
+	grace time.Duration // for which nothing is granted in another incarnation
 
 	mu    sync.Mutex
 	calls []kvtest.Call
@@ -143,7 +143,7 @@ func (w *world) tick(n int) locking.Request {
 	return locking.Request{Name: "job", Tick: w.epoch.Add(time.Duration(n) * time.Second), Holder: "a", Note: []byte(`{"v":2}`)}
 }
 
-// later is a request for the n-th tick after the grace of a life that began with the test.
+// later is a request for the n-th tick after the grace of an incarnation that began with the test.
 func (w *world) later(n int) locking.Request { return w.tick(int(w.grace/time.Second) + n) }
 
 func beside(r locking.Request) locking.Request {

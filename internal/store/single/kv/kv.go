@@ -1,5 +1,5 @@
 // Package kv is the contract of a consistent store: one PostgreSQL, for example, in
-// place of a quorum of Redis nodes. Locks, ledger, roster and acts stand on it. Package
+// place of a quorum of Redis nodes. Locks, ledger, roster and commands stand on it. Package
 // kvtest checks those who implement it.
 //
 // # Records
@@ -15,25 +15,25 @@
 //     it began.
 //   - A commit happens wholly or not at all. If the store does not answer, it is unknown
 //     whether it happened, or will happen soon.
-//   - A key never has the same version twice within a life, also after it was deleted.
-//   - Every answer carries the life of the server that gave it, and the server's clock if
+//   - A key never has the same version twice within an incarnation, also after it was deleted.
+//   - Every answer carries the incarnation of the server that gave it, and the server's clock if
 //     it has one.
 //
-// # Lives
+// # Incarnations
 //
-// A life is a stretch in which the store forgets nothing. A server that may have forgotten
-// what another one has acknowledged has another life: a standby that was promoted, or a
-// server that was restored from a backup. A transaction names the life in which its
+// An incarnation is a stretch in which the store forgets nothing. A server that may have forgotten
+// what another one has acknowledged has another incarnation: a standby that was promoted, or a
+// server that was restored from a backup. A transaction names the incarnation in which its
 // versions were read, and loses in any other.
 //
 // # Stores without a clock
 //
 // The answers of etcd and ZooKeeper carry no clock: [Stamp.Now] is zero. On such a store
 // leases expire by observation, as package claims describes, and replicas' clocks decide on
-// nothing else that is promised within a life. Times in records, such as that of an act or a
+// nothing else that is promised within an incarnation. Times in records, such as that of a command or a
 // heartbeat, are then the clocks of the replicas that wrote them ([Stamp.At]).
 //
-// Locks treat another life as they treat a Redis node that has lost its memory: for a grace
+// Locks treat another incarnation as they treat a Redis node that has lost its memory: for a grace
 // they grant nothing that may have been granted before.
 package kv
 
@@ -61,7 +61,7 @@ type Store interface {
 	// moment.
 	List(ctx context.Context, ranges ...Range) ([][]Record, Stamp, error)
 
-	// Commit makes the changes of t if the store still has the life and the versions that t
+	// Commit makes the changes of t if the store still has the incarnation and the versions that t
 	// names. It reports whether it did. After an error that matches [ErrUnavailable] this is
 	// unknown, unless it matches [ErrLocked] or [ErrNotSent]; [Unknown] tells. After any
 	// other error nothing was changed.
@@ -76,20 +76,20 @@ type Kind string
 
 // The kinds, and what Name and Sub are in their keys.
 const (
-	Claims  Kind = "claim"   // claims. Name: the lock
-	Leases  Kind = "lease"   // leases. Name: the lock. Sub: the tick, if its run may overlap others
-	Entries Kind = "entry"   // ledger entries. Name: the job. Sub: sorts the newest tick first
-	Logs    Kind = "log"     // logs of runs. Name: the job. Sub: sorts the newest tick first
-	Jobs    Kind = "job"     // published versions of jobs. Name: the job. Sub: a hash
-	Members Kind = "replica" // the roster. Name: the replica. Sub: its process
-	Acts    Kind = "act"     // acts, pauses and the audit log. Name: which of them. Sub: the act
-	Sets    Kind = "set"     // sets of jobs. Name: "renewed" or "packed". Sub: a hash
-	Cluster Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten", "service"
+	Claims   Kind = "claim"   // claims. Name: the lock
+	Leases   Kind = "lease"   // leases. Name: the lock. Sub: the tick, if its run may overlap others
+	Entries  Kind = "entry"   // ledger entries. Name: the job. Sub: sorts the newest tick first
+	Logs     Kind = "log"     // logs of runs. Name: the job. Sub: sorts the newest tick first
+	Jobs     Kind = "job"     // published versions of jobs. Name: the job. Sub: a hash
+	Members  Kind = "replica" // the roster. Name: the replica. Sub: its process
+	Commands Kind = "act"     // commands, pauses and the audit log. Name: which of them. Sub: the command
+	Sets     Kind = "set"     // sets of jobs. Name: "renewed" or "packed". Sub: a hash
+	Cluster  Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten", "service"
 )
 
 // Kinds lists all kinds.
 func Kinds() []Kind {
-	return []Kind{Claims, Leases, Entries, Logs, Jobs, Members, Acts, Sets, Cluster}
+	return []Kind{Claims, Leases, Entries, Logs, Jobs, Members, Commands, Sets, Cluster}
 }
 
 // A Key names a record. Keys of a kind are ordered by Name, then Sub, both by bytes. Neither
@@ -169,8 +169,8 @@ func (r Range) Holds(k Key) bool {
 
 // A Stamp says which server answered, and when.
 type Stamp struct {
-	Life string    // see the package's documentation
-	Now  time.Time // its clock while it answered; zero: it has none
+	Incarnation string    // see the package's documentation
+	Now         time.Time // its clock while it answered; zero: it has none
 }
 
 // At is when the store answered: by its clock or, if it has none, by the caller's.
@@ -183,8 +183,8 @@ func (s Stamp) At() time.Time {
 
 // A Txn is a transaction.
 type Txn struct {
-	// Life is that of the stamp with the versions in If.
-	Life string
+	// Incarnation is that of the stamp with the versions in If.
+	Incarnation string
 	// If are the versions that were read; 0 for a record that did not exist.
 	If []Compare
 	// Put writes records, Delete deletes those that exist. No key may be in both.

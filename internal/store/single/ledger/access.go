@@ -45,7 +45,7 @@ func (a access) each(ctx context.Context, doing string, r kv.Range, do func([]kv
 }
 
 // update reads the records, lets decide what to change, and changes it unless the store
-// began another life, or a record that decide compares has changed: then it begins again.
+// began another incarnation, or a record that decide compares has changed: then it begins again.
 // An empty transaction ends it.
 func (a access) update(ctx context.Context, doing string, keys []kv.Key, decide func([]kv.Record, kv.Stamp) (kv.Txn, error)) error {
 	for range tries {
@@ -60,7 +60,7 @@ func (a access) update(ctx context.Context, doing string, keys []kv.Key, decide 
 		if len(t.Put)+len(t.Delete) == 0 {
 			return nil
 		}
-		t.Life = s.Life
+		t.Incarnation = s.Incarnation
 		if won, err := a.commit(ctx, doing, t); won || err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (a access) update(ctx context.Context, doing string, keys []kv.Key, decide 
 // erase deletes the records, in as many transactions as it takes.
 func (a access) erase(ctx context.Context, doing string, keys ...kv.Key) error {
 	for some := range slices.Chunk(keys, a.store.Limits().Keys) {
-		err := a.update(ctx, doing, []kv.Key{records.LifeKey()}, func([]kv.Record, kv.Stamp) (kv.Txn, error) {
+		err := a.update(ctx, doing, []kv.Key{records.IncarnationKey()}, func([]kv.Record, kv.Stamp) (kv.Txn, error) {
 			return kv.Txn{Delete: some}, nil
 		})
 		if err != nil {

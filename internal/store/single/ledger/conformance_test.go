@@ -53,19 +53,19 @@ func lockerOn(tb testing.TB, s kv.Store) locking.Locker {
 	return l
 }
 
-func life(tb testing.TB, s kv.Store) string {
+func incarnation(tb testing.TB, s kv.Store) string {
 	tb.Helper()
-	_, stamp, err := s.Read(tb.Context(), records.LifeKey())
+	_, stamp, err := s.Read(tb.Context(), records.IncarnationKey())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return stamp.Life
+	return stamp.Incarnation
 }
 
-// commit commits t in the present life.
+// commit commits t in the present incarnation.
 func commit(tb testing.TB, s kv.Store, t kv.Txn) {
 	tb.Helper()
-	t.Life = life(tb, s)
+	t.Incarnation = incarnation(tb, s)
 	if o, err := s.Commit(tb.Context(), t); err != nil || !o.Won {
 		tb.Fatalf("Commit = %+v, %v", o, err)
 	}

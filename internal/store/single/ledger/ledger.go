@@ -60,7 +60,7 @@ func New(s kv.Store, grace time.Duration) *Ledger {
 	return &Ledger{access: access{store: s}, grace: grace, keep: ledger.MaxKeep}
 }
 
-// RemembersSince implements [ledger.Rememberer]. The store has what was stored in its life,
+// RemembersSince implements [ledger.Rememberer]. The store has what was stored in its incarnation,
 // which began then at the latest, as the last listing has shown.
 func (l *Ledger) RemembersSince() (time.Time, bool) {
 	if since := l.memory.Load(); since != nil {
@@ -71,13 +71,13 @@ func (l *Ledger) RemembersSince() (time.Time, bool) {
 
 // remember stores since when the store remembers, by the local clock.
 func (l *Ledger) remember(record kv.Record, s kv.Stamp) {
-	life, ok := decoded[records.Life](l.access, record)
+	incarnation, ok := decoded[records.Incarnation](l.access, record)
 	if !ok {
 		return // claims are refused, and the checks say why
 	}
 	var since time.Time // always
-	if life, _ = life.Now(s, l.grace); life.Since != 0 {
-		since = time.Now().Round(0).Add(time.UnixMilli(life.Since).Sub(s.At()))
+	if incarnation, _ = incarnation.Now(s, l.grace); incarnation.Since != 0 {
+		since = time.Now().Round(0).Add(time.UnixMilli(incarnation.Since).Sub(s.At()))
 	}
 	l.memory.Store(&since)
 }
@@ -142,7 +142,7 @@ func (l *Ledger) recording(ctx context.Context, doing, job string, own records.E
 	case own.Tick <= p.Trimmed, list[0].Version != 0 && readable && !outranks(own, have):
 		return t, false, nil
 	}
-	return kv.Txn{Life: s.Life, If: unchanged(list[0]), Put: []kv.Write{records.Put(list[0].Key, own)}}, false, nil
+	return kv.Txn{Incarnation: s.Incarnation, If: unchanged(list[0]), Put: []kv.Write{records.Put(list[0].Key, own)}}, false, nil
 }
 
 // outranks reports whether e replaces have as the record of a tick that did not run.

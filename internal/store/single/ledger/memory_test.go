@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A store that was declared new remembers all; one in another life, what came since; and as
-// long as no replica has noted that life, nothing from before.
+// A store that was declared new remembers all; one in another incarnation, what came since; and as
+// long as no replica has noted that incarnation, nothing from before.
 func TestRemembersSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,10 +31,10 @@ func TestRemembersSince(t *testing.T) {
 		wants("new", time.Time{})
 		c.Restore(c.Backup())
 		time.Sleep(time.Minute)
-		wants("another life", time.Now())
+		wants("another incarnation", time.Now())
 		noted := time.Now()
 		commit(t, c.Memory, kv.Txn{Put: []kv.Write{
-			records.Put(records.LifeKey(), records.Life{Life: life(t, c.Memory), Since: noted.UnixMilli()}),
+			records.Put(records.IncarnationKey(), records.Incarnation{Incarnation: incarnation(t, c.Memory), Since: noted.UnixMilli()}),
 		}})
 		time.Sleep(time.Hour)
 		wants("noted", noted)

@@ -116,7 +116,7 @@ func (l *Ledger) pages(ctx context.Context, stretches []ledger.Stretch) ([]ledge
 		entries.Limit = s.Limit + 1
 		ranges = append(ranges, kv.Of(kv.Claims, s.Job), kv.Of(kv.Leases, s.Job), kv.Only(pastKey(s.Job)), entries)
 	}
-	lists, stamp, err := l.list(ctx, doing, append(ranges, kv.Only(records.LifeKey()))...)
+	lists, stamp, err := l.list(ctx, doing, append(ranges, kv.Only(records.IncarnationKey()))...)
 	if err != nil {
 		return nil, err
 	}

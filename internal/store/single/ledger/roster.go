@@ -51,7 +51,7 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 		own := records.Put(replicaKey(self), beat{s.At().UnixMilli(), self})
 		others := slices.DeleteFunc(lists[0], func(r kv.Record) bool { return r.Key == own.Key })
 		list, _, silent := r.live(append(others, kv.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
-		won, err := r.commit(ctx, doing, kv.Txn{Life: s.Life, Put: []kv.Write{own}, Delete: silent})
+		won, err := r.commit(ctx, doing, kv.Txn{Incarnation: s.Incarnation, Put: []kv.Write{own}, Delete: silent})
 		switch {
 		case err != nil:
 			return nil, err
@@ -284,7 +284,7 @@ func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error 
 				continue
 			}
 			// Another replica may have renewed it.
-			if _, err := r.store.Commit(ctx, kv.Txn{Life: s.Life, If: unchanged(old), Delete: setKeys(old.Key.Sub)}); err != nil {
+			if _, err := r.store.Commit(ctx, kv.Txn{Incarnation: s.Incarnation, If: unchanged(old), Delete: setKeys(old.Key.Sub)}); err != nil {
 				return err
 			}
 		}

@@ -50,8 +50,8 @@ func TestWhatNobodyNeedsIsDeleted(t *testing.T) {
 	})
 }
 
-// Another life between the listing and the commit of a heartbeat costs a second try.
-func TestBeatInAnotherLife(t *testing.T) {
+// Another incarnation between the listing and the commit of a heartbeat costs a second try.
+func TestBeatInAnotherIncarnation(t *testing.T) {
 	t.Parallel()
 	m, _ := fresh(t)
 	r := NewRoster(m)

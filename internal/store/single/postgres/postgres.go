@@ -8,7 +8,7 @@
 // schema belongs to Quorate alone.
 //
 // Connections may go through PgBouncer in transaction mode: every call is one statement, and
-// none is prepared. A session keeps only the identifier of its server, which the function life
+// none is prepared. A session keeps only the identifier of its server, which the function incarnation
 // reads once: all who share the session have the same server.
 //
 // # Tables
@@ -23,13 +23,13 @@
 // transaction ends: rows cannot be locked that do not exist. A key that is only compared
 // costs a shared lock in memory, and nothing is written for it.
 //
-// # Lives
+// # Incarnations
 //
-// The life is the server's system identifier and its timeline, read by the statement that
+// The incarnation is the server's system identifier and its timeline, read by the statement that
 // reads or writes records. A promoted standby and a server that was recovered to a point in
 // time have another timeline. A server that restarts has the same one: it has kept what it
 // acknowledged, if fsync and full_page_writes are on. A disk snapshot or a copied data
-// directory that is started as it is has the same life too; operators have to say so.
+// directory that is started as it is has the same incarnation too; operators have to say so.
 //
 // Some services hide the timeline, and promise that no failover forgets what was committed.
 // [Config.Durable] believes them.
@@ -81,7 +81,7 @@ type Config struct {
 	// Schema is where the tables are. Default [DefaultSchema].
 	Schema string
 	// Durable says that no failover of this service forgets what was committed. Then the
-	// life is always the same, and the timeline is not read. Never set it for a server with
+	// incarnation is always the same, and the timeline is not read. Never set it for a server with
 	// an asynchronous standby: a promotion would then go unnoticed, and ticks run twice.
 	Durable bool
 	// Timeout is the longest that a call may take: a statement_timeout below it is refused.
@@ -272,7 +272,7 @@ func (s *Store) query(ctx context.Context, found func(int, kv.Record), statement
 	var at *int
 	var version *int64
 	var name, sub, value *string
-	_, err = pgx.ForEachRow(rows, []any{&stamp.Life, &clock, &at, &name, &sub, &version, &value}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&stamp.Incarnation, &clock, &at, &name, &sub, &version, &value}, func() error {
 		if at != nil {
 			key := kv.Key{Name: *name, Sub: *sub}
 			found(*at-1, kv.Record{Key: key, Version: uint64(*version), Value: json.RawMessage(*value)})
@@ -315,9 +315,9 @@ func (s *Store) commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error) 
 		keys.add(c.key)
 		ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
 	}
-	args := []any{t.Life, s.durable, patience(ctx), ops, keys.kinds, keys.names, keys.subs, wanted, values}
+	args := []any{t.Incarnation, s.durable, patience(ctx), ops, keys.kinds, keys.names, keys.subs, wanted, values}
 	var clock int64
-	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Life, &clock)
+	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Incarnation, &clock)
 	o.Stamp.Now = time.UnixMicro(clock)
 	return o, err
 }

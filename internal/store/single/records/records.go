@@ -159,14 +159,14 @@ func Note(note []byte) json.RawMessage {
 	return text
 }
 
-// A Life is the life of the store that was noted last.
-type Life struct {
-	Life string `json:"life"` // as in a kv.Stamp
-	// Since is when this life was first seen, as Next tells it; 0 for a store that was
+// A Incarnation is the incarnation of the store that was noted last.
+type Incarnation struct {
+	Incarnation string `json:"life"` // as in a kv.Stamp
+	// Since is when this incarnation was first seen, as Next tells it; 0 for a store that was
 	// declared new.
 	Since int64 `json:"since"`
-	// Ahead is a time: tokens up to it may be granted before its time in the life AheadIn, as an
-	// operator has allowed. Another life may have forgotten such tokens. 0: none.
+	// Ahead is a time: tokens up to it may be granted before its time in the incarnation AheadIn, as an
+	// operator has allowed. Another incarnation may have forgotten such tokens. 0: none.
 	Ahead   int64  `json:"ahead,omitempty"`
 	AheadIn string `json:"ahead_in,omitempty"`
 	// Copying: a copy to this store has not finished. No replica may use it.
@@ -179,15 +179,15 @@ type Life struct {
 // format is the Format of this release.
 const format = 0
 
-// PutLife returns the write that stores the life, in the format of this release.
-func PutLife(l Life) kv.Write {
+// PutIncarnation returns the write that stores the incarnation, in the format of this release.
+func PutIncarnation(l Incarnation) kv.Write {
 	l.Format = format
-	return Put(LifeKey(), l)
+	return Put(IncarnationKey(), l)
 }
 
-// UsableLife decodes the life. It fails if no replica may use the store.
-func UsableLife(r kv.Record) (Life, error) {
-	l, err := Decode[Life](r)
+// UsableIncarnation decodes the incarnation. It fails if no replica may use the store.
+func UsableIncarnation(r kv.Record) (Incarnation, error) {
+	l, err := Decode[Incarnation](r)
 	switch {
 	case err != nil:
 	case l.Copying:
@@ -198,30 +198,30 @@ func UsableLife(r kv.Record) (Life, error) {
 	return l, err
 }
 
-// Now is the life of the store that answered with a stamp, and whether it is one that no
+// Now is the incarnation of the store that answered with a stamp, and whether it is one that no
 // record has.
-func (l Life) Now(s kv.Stamp, grace time.Duration) (now Life, unnoted bool) {
-	// A life that seems to begin a grace ahead was noted before the clock was set back.
-	if l.Life == s.Life && l.Since <= s.At().Add(grace).UnixMilli() {
+func (l Incarnation) Now(s kv.Stamp, grace time.Duration) (now Incarnation, unnoted bool) {
+	// An incarnation that seems to begin a grace ahead was noted before the clock was set back.
+	if l.Incarnation == s.Incarnation && l.Since <= s.At().Add(grace).UnixMilli() {
 		return l, false
 	}
 	return l.Next(s, grace), true
 }
 
-// Next is the life after l, of a store that has just been noticed to have begun one: by the
+// Next is the incarnation after l, of a store that has just been noticed to have begun one: by the
 // store's clock. If it has none, by the caller's, and half a grace later: by so much others'
 // clocks may be ahead.
-func (l Life) Next(s kv.Stamp, grace time.Duration) Life {
+func (l Incarnation) Next(s kv.Stamp, grace time.Duration) Incarnation {
 	since := s.At()
 	if s.Now.IsZero() {
 		since = since.Add(grace / 2)
 	}
-	return Life{Life: s.Life, Since: since.UnixMilli(), Ahead: l.Ahead}
+	return Incarnation{Incarnation: s.Incarnation, Since: since.UnixMilli(), Ahead: l.Ahead}
 }
 
 // Floor is the time up to which the store may have forgotten claims: none are granted until
 // then.
-func (l Life) Floor(grace time.Duration) int64 {
+func (l Incarnation) Floor(grace time.Duration) int64 {
 	if l.Since == 0 {
 		return 0
 	}
@@ -266,7 +266,7 @@ func EntryKey(job string, e Entry) kv.Key {
 	return kv.Key{Kind: kv.Entries, Name: job, Sub: fmt.Sprintf("%s %s %016x", EntryOrder(e.Tick), e.Stream, e.Token)}
 }
 
-// EntryOrder begins the Sub of the key of an entry, or of an act in a log. It is smaller for
+// EntryOrder begins the Sub of the key of an entry, or of a command in a log. It is smaller for
 // later times.
 func EntryOrder(milli int64) string { return fmt.Sprintf("%013d", max(0, lastMilli-milli)) }
 
@@ -288,8 +288,8 @@ func EntryOf(k kv.Key) Entry {
 	return e
 }
 
-// LifeKey is the key of the store's [Life].
-func LifeKey() kv.Key { return kv.Key{Kind: kv.Cluster, Name: "life"} }
+// IncarnationKey is the key of the store's [Incarnation].
+func IncarnationKey() kv.Key { return kv.Key{Kind: kv.Cluster, Name: "life"} }
 
 // ServiceKey is the key of the [Service] that the store belongs to.
 func ServiceKey() kv.Key { return kv.Key{Kind: kv.Cluster, Name: "service"} }

@@ -27,7 +27,7 @@ func TestForms(t *testing.T) {
 		`"earlier":[{"stream":"schedule","tick":1000,"token":7,"owner":"a","attempt":2,"rerun":true,"overlaps":true,"ended":"OK","handed":true}]}`)
 	pinned(t, records.Lease{Owner: "b", Token: 9, Until: 5000, Evicted: []records.Eviction{{Owner: "a", Reason: "stuck", Until: 6000}}},
 		`{"owner":"b","token":9,"until":5000,"evicted":[{"owner":"a","reason":"stuck","until":6000}]}`)
-	pinned(t, records.Life{Life: "1/2", Since: 3}, `{"life":"1/2","since":3}`)
+	pinned(t, records.Incarnation{Incarnation: "1/2", Since: 3}, `{"life":"1/2","since":3}`)
 	pinned(t, records.Forgotten{Fence: 9, Tick: 2000}, `{"fence":9,"tick":2000}`)
 	pinned(t, records.Entry{Kind: records.Finished, Stream: "schedule", Tick: 2000, Token: 9, Attempt: 1, Owner: "b", Holder: "host", Note: json.RawMessage(`{"v":2}`)},
 		`{"kind":"F","stream":"schedule","tick":2000,"token":9,"attempt":1,"owner":"b","holder":"host","note":{"v":2}}`)
@@ -36,7 +36,7 @@ func TestForms(t *testing.T) {
 
 func pinned[T any](t *testing.T, v T, want string) {
 	t.Helper()
-	w := records.Put(records.LifeKey(), v)
+	w := records.Put(records.IncarnationKey(), v)
 	if string(w.Value) != want {
 		t.Errorf("stored as\n%s, want\n%s", w.Value, want)
 	}
@@ -47,7 +47,7 @@ func pinned[T any](t *testing.T, v T, want string) {
 	if got, err := records.Decode[T](kv.Record{Key: w.Key}); err != nil || !reflect.ValueOf(got).IsZero() {
 		t.Errorf("none: %+v, %v", got, err)
 	}
-	if _, err := records.Decode[T](kv.Record{Key: w.Key, Version: 1, Value: json.RawMessage(`[]`)}); err == nil || !strings.Contains(err.Error(), "cluster life") {
+	if _, err := records.Decode[T](kv.Record{Key: w.Key, Version: 1, Value: json.RawMessage(`[]`)}); err == nil || !strings.Contains(err.Error(), "cluster incarnation") {
 		t.Errorf("of another form: %v, want an error that names the record", err)
 	}
 }
@@ -131,10 +131,10 @@ func TestNotesAreJSON(t *testing.T) {
 
 func TestFloor(t *testing.T) {
 	t.Parallel()
-	if got := (records.Life{Since: 5}).Floor(time.Second); got != 1005 {
+	if got := (records.Incarnation{Since: 5}).Floor(time.Second); got != 1005 {
 		t.Errorf("floor %d, want a grace later", got)
 	}
-	if got := (records.Life{}).Floor(time.Second); got != 0 {
+	if got := (records.Incarnation{}).Floor(time.Second); got != 0 {
 		t.Errorf("floor %d of a new store, want none", got)
 	}
 }

@@ -1,5 +1,5 @@
 // Package storetest runs all kits on one consistent store: those of the store, of locks, ledger,
-// roster and acts, and a restore from a backup. It measures claims, too.
+// roster and commands, and a restore from a backup. It measures claims, too.
 package storetest
 
 import (
@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/single/acts"
 	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	kept "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
-	asked "github.com/quorate/quorate/scheduler/acts"
+	asked "github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
@@ -32,9 +32,9 @@ func Full() bool { return os.Getenv("QUORATE_CAMPAIGN") == "full" }
 type World struct {
 	// Open opens the store in a namespace until the test ends. Required.
 	Open func(tb testing.TB, namespace string) kv.Store
-	// NextLife does what a process does that has noticed a restore. Required.
-	NextLife func(tb testing.TB, s kv.Store)
-	// OneByOne: the store reads one record at a time. Then the kit of acts, which asks for hundreds
+	// NextIncarnation does what a process does that has noticed a restore. Required.
+	NextIncarnation func(tb testing.TB, s kv.Store)
+	// OneByOne: the store reads one record at a time. Then the kit of commands, which asks for hundreds
 	// of thousands, runs at full length only.
 	OneByOne bool
 
@@ -58,7 +58,7 @@ func (w *World) Run(t *testing.T) {
 		kits["Locks"] = w.locks
 	}
 	if Full() || !w.OneByOne {
-		kits["Acts"] = w.acts
+		kits["Commands"] = w.commands
 	}
 	for name, kit := range kits {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func rounds() int {
 }
 
 func (w *World) store(t *testing.T) {
-	kvtest.Run(t, kvtest.Backend{New: w.open, NextLife: w.NextLife, Clockless: true, Rounds: rounds()})
+	kvtest.Run(t, kvtest.Backend{New: w.open, NextIncarnation: w.NextIncarnation, Clockless: true, Rounds: rounds()})
 }
 
 const timeout = 500 * time.Millisecond
@@ -150,11 +150,11 @@ func (w *World) ledger(t *testing.T) {
 	})
 }
 
-func (w *World) acts(t *testing.T) {
-	schedtest.RunActs(t, schedtest.ActsBackend{
+func (w *World) commands(t *testing.T) {
+	schedtest.RunCommands(t, schedtest.CommandsBackend{
 		New: func(tb testing.TB) asked.Store {
 			tb.Helper()
-			return acts.New(w.open(tb))
+			return commands.New(w.open(tb))
 		}, MaxOpen: asked.MaxOpen, MaxPauses: asked.MaxPauses,
 	})
 }
@@ -171,7 +171,7 @@ func (w *World) Restore(t *testing.T, backup func() (restore func())) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := s.Commit(t.Context(), kv.Txn{Life: stamp.Life, Put: []kv.Write{{Key: x, Value: []byte(value)}}})
+		o, err := s.Commit(t.Context(), kv.Txn{Incarnation: stamp.Incarnation, Put: []kv.Write{{Key: x, Value: []byte(value)}}})
 		if err != nil || !o.Won {
 			t.Fatalf("Commit = %+v, %v", o, err)
 		}
@@ -185,19 +185,19 @@ func (w *World) Restore(t *testing.T, backup func() (restore func())) {
 		t.Fatal(err)
 	}
 	restore()
-	late := kv.Txn{Life: old.Life, Put: []kv.Write{{Key: x, Value: []byte(`4`)}}}
+	late := kv.Txn{Incarnation: old.Incarnation, Put: []kv.Write{{Key: x, Value: []byte(`4`)}}}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if o, err := s.Commit(ctx, late); !kv.Unknown(err) {
-		t.Errorf("a transaction of the life before = %+v, %v, want an unknown outcome", o, err)
+		t.Errorf("a transaction of the incarnation before = %+v, %v, want an unknown outcome", o, err)
 	}
 	for _, s := range []kv.Store{s, w.Open(t, namespace)} {
 		_, now, err := s.Read(t.Context(), x)
-		if err != nil || now.Life == old.Life {
-			t.Errorf("the life is %q, as before, %v", now.Life, err)
+		if err != nil || now.Incarnation == old.Incarnation {
+			t.Errorf("the incarnation is %q, as before, %v", now.Incarnation, err)
 		}
 		if o, err := s.Commit(t.Context(), late); err != nil || o.Won {
-			t.Errorf("a transaction of the life before = %+v, %v, want it to lose", o, err)
+			t.Errorf("a transaction of the incarnation before = %+v, %v, want it to lose", o, err)
 		}
 	}
 }

@@ -19,9 +19,9 @@ import (
 type Backend struct {
 	// New makes a new, empty store. Required.
 	New func(t testing.TB) kv.Store
-	// NextLife makes the store begin another life, without losing anything. None: what it
+	// NextIncarnation makes the store begin another incarnation, without losing anything. None: what it
 	// would show is not checked.
-	NextLife func(t testing.TB, s kv.Store)
+	NextIncarnation func(t testing.TB, s kv.Store)
 	// Clockless: the answers carry no clock.
 	Clockless bool
 	// Rounds is the number of increments in the checks with competitors. Default 500.
@@ -49,12 +49,12 @@ func checks() []check {
 		{"ChangesAllOrNothing", changesAllOrNothing},
 		{"ComparesWhatIsAbsent", comparesWhatIsAbsent},
 		{"VersionsDoNotRepeat", versionsDoNotRepeat},
-		{"AnotherLifeLoses", anotherLifeLoses},
+		{"AnotherIncarnationLoses", anotherIncarnationLoses},
 		{"ListsInOrder", listsInOrder},
 		{"ListsRanges", listsRanges},
 		{"KeepsEveryByte", keepsEveryByte},
 		{"KeepsEveryKind", keepsEveryKind},
-		{"ClockAndLifeStay", clockAndLifeStay},
+		{"ClockAndIncarnationStay", clockAndIncarnationStay},
 		{"RefusesWhatIsTooLarge", refusesWhatIsTooLarge},
 		{"RefusesWrongTransactions", refusesWrongTransactions},
 		{"EndedContextIsAnError", endedContextIsAnError},
@@ -133,22 +133,22 @@ func versionsDoNotRepeat(b *bench) {
 	}
 }
 
-func anotherLifeLoses(b *bench) {
+func anotherIncarnationLoses(b *bench) {
 	x := key("x", "")
 	version := b.write(x, `1`)
-	_, life := b.read(x)
-	b.commit(false, kv.Txn{Life: life + "'", Put: []kv.Write{put(x, `2`)}})
-	if b.backend.NextLife == nil {
+	_, incarnation := b.read(x)
+	b.commit(false, kv.Txn{Incarnation: incarnation + "'", Put: []kv.Write{put(x, `2`)}})
+	if b.backend.NextIncarnation == nil {
 		return
 	}
-	b.backend.NextLife(b, b.store)
+	b.backend.NextIncarnation(b, b.store)
 	r, next := b.read(x)
-	if next == life || string(r.Value) != `1` {
-		b.Errorf("in the next life, %q after %q, x is %s", next, life, r.Value)
+	if next == incarnation || string(r.Value) != `1` {
+		b.Errorf("in the next incarnation, %q after %q, x is %s", next, incarnation, r.Value)
 	}
 	same := []kv.Compare{{Key: x, Version: version}}
-	b.commit(false, kv.Txn{Life: life, If: same, Put: []kv.Write{put(x, `2`)}})
-	b.commit(true, kv.Txn{Life: next, If: []kv.Compare{{Key: x, Version: r.Version}}, Put: []kv.Write{put(x, `3`)}})
+	b.commit(false, kv.Txn{Incarnation: incarnation, If: same, Put: []kv.Write{put(x, `2`)}})
+	b.commit(true, kv.Txn{Incarnation: next, If: []kv.Compare{{Key: x, Version: r.Version}}, Put: []kv.Write{put(x, `3`)}})
 }
 
 func keepsEveryByte(b *bench) {
@@ -163,7 +163,7 @@ func keepsEveryByte(b *bench) {
 // Keys of two kinds differ, even if their names are the same.
 func keepsEveryKind(b *bench) {
 	var t kv.Txn
-	for _, kind := range []kv.Kind{kv.Claims, kv.Leases, kv.Entries, kv.Acts} {
+	for _, kind := range []kv.Kind{kv.Claims, kv.Leases, kv.Entries, kv.Commands} {
 		t.Put = append(t.Put, put(kv.Key{Kind: kind, Name: "x", Sub: "1"}, `"`+string(kind)+`"`))
 	}
 	b.commit(true, t)
@@ -179,7 +179,7 @@ func keepsEveryKind(b *bench) {
 // slack is how far a server may set its clock back between two calls.
 const slack = time.Second
 
-func clockAndLifeStay(b *bench) {
+func clockAndIncarnationStay(b *bench) {
 	_, first, err := b.store.Read(b.Context(), key("x", ""))
 	if err != nil {
 		b.Fatal(err)
@@ -190,8 +190,8 @@ func clockAndLifeStay(b *bench) {
 			b.Fatal(err)
 		}
 		o := b.commit(true, kv.Txn{Put: []kv.Write{put(key("x", ""), `1`)}})
-		if listed.Life != first.Life || o.Stamp.Life != first.Life {
-			b.Fatalf("life %q, then %q and %q", first.Life, listed.Life, o.Stamp.Life)
+		if listed.Incarnation != first.Incarnation || o.Stamp.Incarnation != first.Incarnation {
+			b.Fatalf("incarnation %q, then %q and %q", first.Incarnation, listed.Incarnation, o.Stamp.Incarnation)
 		}
 		if b.backend.Clockless {
 			if !first.Now.IsZero() || !listed.Now.IsZero() || !o.Stamp.Now.IsZero() {
@@ -218,7 +218,7 @@ func refusesWhatIsTooLarge(b *bench) {
 		many.Put = append(many.Put, put(key("x", fmt.Sprint(n)), `1`))
 	}
 	for _, t := range []kv.Txn{large, many} {
-		_, t.Life = b.read(x)
+		_, t.Incarnation = b.read(x)
 		if o, err := b.store.Commit(b.Context(), t); !errors.Is(err, kv.ErrTooLarge) {
 			b.Errorf("a transaction beyond %+v = %+v, %v, want %v", l, o, err, kv.ErrTooLarge)
 		}
@@ -231,14 +231,14 @@ func refusesWhatIsTooLarge(b *bench) {
 
 func refusesWrongTransactions(b *bench) {
 	x := key("x", "")
-	_, life := b.read(x)
+	_, incarnation := b.read(x)
 	for _, t := range []kv.Txn{
 		{Put: []kv.Write{put(x, `1`), put(x, `2`)}},
 		{Put: []kv.Write{put(x, `1`)}, Delete: []kv.Key{x}},
 		{Put: []kv.Write{put(key("a\x00b", ""), `1`)}},
 		{Put: []kv.Write{put(kv.Key{Name: "x"}, `1`)}},
 	} {
-		t.Life = life
+		t.Incarnation = incarnation
 		if o, err := b.store.Commit(b.Context(), t); err == nil || errors.Is(err, kv.ErrUnavailable) {
 			b.Errorf("Commit(%+v) = %+v, %v, want an error that trying again cannot help", t, o, err)
 		}
@@ -248,11 +248,11 @@ func refusesWrongTransactions(b *bench) {
 
 func endedContextIsAnError(b *bench) {
 	ctx, cancel := context.WithCancel(b.Context())
-	_, life := b.read(key("x", ""))
+	_, incarnation := b.read(key("x", ""))
 	cancel()
 	_, _, read := b.store.Read(ctx, key("x", ""))
 	_, _, list := b.store.List(ctx, kv.All(kv.Claims))
-	_, commit := b.store.Commit(ctx, kv.Txn{Life: life, Put: []kv.Write{put(key("y", ""), `1`)}})
+	_, commit := b.store.Commit(ctx, kv.Txn{Incarnation: incarnation, Put: []kv.Write{put(key("y", ""), `1`)}})
 	for _, err := range []error{read, list, commit} {
 		if !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 			b.Errorf("with an ended context: %v, want %v joined with %v", err, kv.ErrUnavailable, context.Canceled)
@@ -265,9 +265,9 @@ func endedContextIsAnError(b *bench) {
 func errorsSayIfUnknown(b *bench) {
 	for round := range max(20, b.backend.Rounds/10) {
 		k := key("x", fmt.Sprint(round))
-		_, life := b.read(k)
+		_, incarnation := b.read(k)
 		ctx, cancel := context.WithTimeout(b.Context(), time.Duration(round)*50*time.Microsecond)
-		o, err := b.store.Commit(ctx, kv.Txn{Life: life, Put: []kv.Write{put(k, `1`)}})
+		o, err := b.store.Commit(ctx, kv.Txn{Incarnation: incarnation, Put: []kv.Write{put(k, `1`)}})
 		cancel()
 		switch {
 		case err == nil && o.Won:

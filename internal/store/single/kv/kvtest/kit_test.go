@@ -111,7 +111,7 @@ func (t txn) changes(k kv.Key) bool {
 func inTwoSteps(again func(t txn, k kv.Key) bool) mutant {
 	meet := make(chan bool)
 	return mutant{commit: func(m *Memory, ctx context.Context, t kv.Txn) (kv.Outcome, error) {
-		o, err := m.Commit(ctx, kv.Txn{Life: t.Life, If: t.If})
+		o, err := m.Commit(ctx, kv.Txn{Incarnation: t.Incarnation, If: t.If})
 		if err != nil || !o.Won {
 			return o, err
 		}
@@ -165,7 +165,7 @@ func plantsInTransactions() []plant {
 		{"writes although it lost", "ChangesAllOrNothing", mutant{commit: func(m *Memory, ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 			o, err := m.Commit(ctx, t)
 			if err == nil && !o.Won {
-				_, err = m.Commit(ctx, kv.Txn{Life: t.Life, Put: t.Put})
+				_, err = m.Commit(ctx, kv.Txn{Incarnation: t.Incarnation, Put: t.Put})
 			}
 			return o, err
 		}}},
@@ -179,7 +179,7 @@ func plantsInTransactions() []plant {
 			}
 			return o, err
 		}}},
-		{"ignores the life", "AnotherLifeLoses", changing(func(t *kv.Txn) { t.Life = "life 0" })},
+		{"ignores the incarnation", "AnotherIncarnationLoses", changing(func(t *kv.Txn) { t.Incarnation = "incarnation 0" })},
 		{"makes a part of what is too large", "RefusesWhatIsTooLarge", mutant{commit: func(m *Memory, ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 			t.Put = t.Put[:min(len(t.Put), m.Limits().Keys)]
 			return m.Commit(ctx, t)
@@ -196,9 +196,9 @@ func plantsInTransactions() []plant {
 			}
 		})},
 		{"has no room for a kind", "KeepsEveryKind", changing(func(t *kv.Txn) {
-			t.Put = slices.DeleteFunc(slices.Clone(t.Put), func(w kv.Write) bool { return w.Key.Kind == kv.Acts })
+			t.Put = slices.DeleteFunc(slices.Clone(t.Put), func(w kv.Write) bool { return w.Key.Kind == kv.Commands })
 		})},
-		{"stamps a commit when it opened", "ClockAndLifeStay", mutant{commit: func(m *Memory, ctx context.Context, t kv.Txn) (kv.Outcome, error) {
+		{"stamps a commit when it opened", "ClockAndIncarnationStay", mutant{commit: func(m *Memory, ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 			o, err := m.Commit(ctx, t)
 			o.Stamp.Now = o.Stamp.Now.Add(-time.Hour)
 			return o, err

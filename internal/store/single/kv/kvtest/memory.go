@@ -25,9 +25,9 @@ type Memory struct {
 	// Clockless makes it a store whose answers carry no clock.
 	Clockless bool
 
-	mu   sync.Mutex
-	data data
-	life int
+	mu          sync.Mutex
+	data        data
+	incarnation int
 }
 
 // A Refusal is the answer of a store that refuses a call, which changes nothing.
@@ -58,13 +58,13 @@ func (m *Memory) Backup() Backup {
 	return Backup{data{maps.Clone(m.data.records), m.data.version}}
 }
 
-// Restore forgets all that was committed since the backup, in another life. Versions begin
+// Restore forgets all that was committed since the backup, in another incarnation. Versions begin
 // again, too.
 func (m *Memory) Restore(b Backup) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.data = data{maps.Clone(b.data.records), b.data.version}
-	m.life++
+	m.incarnation++
 }
 
 // Read implements [kv.Store].
@@ -114,7 +114,7 @@ func (m *Memory) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 	}
 	err = m.call(ctx, Call{Method: "Commit", Txn: t}, func() {
 		o.Stamp = m.stamp()
-		if o.Won = t.Life == o.Stamp.Life && m.data.holds(t.If); o.Won {
+		if o.Won = t.Incarnation == o.Stamp.Incarnation && m.data.holds(t.If); o.Won {
 			o.Version = m.data.apply(t)
 		}
 	})
@@ -167,7 +167,7 @@ func (m *Memory) Check(ctx context.Context) (kv.Checkup, error) {
 func (m *Memory) Close() {}
 
 func (m *Memory) stamp() kv.Stamp {
-	s := kv.Stamp{Life: "life " + strconv.Itoa(m.life)}
+	s := kv.Stamp{Incarnation: "incarnation " + strconv.Itoa(m.incarnation)}
 	if !m.Clockless {
 		s.Now = time.Now()
 	}

@@ -15,7 +15,7 @@ func TestMemoryConforms(t *testing.T) {
 	for _, clockless := range []bool{false, true} {
 		kvtest.Run(t, kvtest.Backend{
 			New: func(testing.TB) kv.Store { return &kvtest.Memory{Clockless: clockless} },
-			NextLife: func(_ testing.TB, s kv.Store) {
+			NextIncarnation: func(_ testing.TB, s kv.Store) {
 				m := s.(*kvtest.Memory)
 				m.Restore(m.Backup())
 			},
@@ -42,7 +42,7 @@ func TestMemoryFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := m.Commit(t.Context(), kv.Txn{Life: s.Life, Put: []kv.Write{{Key: k, Value: json.RawMessage(`1`)}}})
+		o, err := m.Commit(t.Context(), kv.Txn{Incarnation: s.Incarnation, Put: []kv.Write{{Key: k, Value: json.RawMessage(`1`)}}})
 		if o != (kv.Outcome{}) || !errors.Is(err, cut) || !errors.Is(err, kv.ErrUnavailable) {
 			t.Errorf("Commit = %+v, %v", o, err)
 		}

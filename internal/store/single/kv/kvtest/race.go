@@ -47,7 +47,7 @@ func countsExactly(b *bench) {
 			return false, nil
 		}
 		o, err := b.store.Commit(b.Context(), kv.Txn{
-			Life: s.Life, If: []kv.Compare{{Key: x, Version: list[0].Version}}, Put: []kv.Write{put(x, strconv.Itoa(n+1))},
+			Incarnation: s.Incarnation, If: []kv.Compare{{Key: x, Version: list[0].Version}}, Put: []kv.Write{put(x, strconv.Itoa(n+1))},
 		})
 		if o.Won {
 			won[who]++
@@ -68,14 +68,14 @@ func countsExactly(b *bench) {
 func comparedIsLocked(b *bench) {
 	for round := range max(20, b.backend.Rounds/10) {
 		mine := []kv.Key{key("left", strconv.Itoa(round)), key("right", strconv.Itoa(round))}
-		_, life := b.read(mine[0])
+		_, incarnation := b.read(mine[0])
 		var won [2]bool
 		var errs [2]error
 		var running sync.WaitGroup
 		for who := range 2 {
 			running.Go(func() {
 				o, err := b.store.Commit(b.Context(), kv.Txn{
-					Life: life, If: []kv.Compare{{Key: mine[1-who]}}, Put: []kv.Write{put(mine[who], `1`)},
+					Incarnation: incarnation, If: []kv.Compare{{Key: mine[1-who]}}, Put: []kv.Write{put(mine[who], `1`)},
 				})
 				won[who], errs[who] = o.Won, err
 			})
@@ -110,7 +110,7 @@ func listsOneMoment(b *bench) {
 			return have > 0, nil
 		}
 		_, err = b.store.Commit(b.Context(), kv.Txn{
-			Life: s.Life, If: []kv.Compare{{Key: x, Version: from.Version}, {Key: y, Version: to.Version}},
+			Incarnation: s.Incarnation, If: []kv.Compare{{Key: x, Version: from.Version}, {Key: y, Version: to.Version}},
 			Put: []kv.Write{put(x, strconv.Itoa(have-1)), put(y, strconv.Itoa(there+1))},
 		})
 		return true, err
@@ -137,21 +137,21 @@ func put(k kv.Key, value string) kv.Write {
 	return kv.Write{Key: k, Value: json.RawMessage(value)}
 }
 
-// read returns the record with the key, and the life.
+// read returns the record with the key, and the incarnation.
 func (b *bench) read(k kv.Key) (kv.Record, string) {
 	b.Helper()
 	list, s, err := b.store.Read(b.Context(), k)
 	if err != nil || len(list) != 1 || list[0].Key != k {
 		b.Fatalf("Read(%v) = %v, %v", k, list, err)
 	}
-	return list[0], s.Life
+	return list[0], s.Incarnation
 }
 
-// commit commits t in the present life, and wants it to win or to lose.
+// commit commits t in the present incarnation, and wants it to win or to lose.
 func (b *bench) commit(wantWon bool, t kv.Txn) kv.Outcome {
 	b.Helper()
-	if t.Life == "" {
-		_, t.Life = b.read(key("life", ""))
+	if t.Incarnation == "" {
+		_, t.Incarnation = b.read(key("life", ""))
 	}
 	o, err := b.store.Commit(b.Context(), t)
 	if err != nil {

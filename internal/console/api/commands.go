@@ -1,0 +1,201 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/commands"
+)
+
+// Texts in bodies with a schema of their own.
+type (
+	reason     string
+	takeReason string // of a forced release
+	duration   string
+	instant    string
+)
+
+func (d duration) value() time.Duration {
+	v, _ := time.ParseDuration(string(d)) // its schema was checked
+	return v
+}
+
+func (i instant) value() time.Time {
+	at, _ := time.Parse(time.RFC3339, string(i)) // its schema was checked
+	return at.UTC()
+}
+
+// Bodies of commands.
+type (
+	reasonBody struct {
+		Reason reason `json:"reason"`
+	}
+	triggerBody struct {
+		Reason reason          `json:"reason"`
+		Params json.RawMessage `json:"params,omitempty"`
+		Within duration        `json:"within,omitempty" jsonschema:"How long the run may wait for its start; default: 1h."`
+	}
+	backfillBody struct {
+		Reason      reason   `json:"reason"`
+		From        instant  `json:"from" jsonschema:"Start of the range."`
+		To          instant  `json:"to" jsonschema:"End of the range, excluded."`
+		Within      duration `json:"within,omitempty" jsonschema:"How long the last tick may wait for its start; default: 24h."`
+		Concurrency int      `json:"concurrency,omitempty" jsonschema:"How many runs of a job with overlap: allow may run at once; default: 1."`
+		DryRun      bool     `json:"dry_run,omitempty" jsonschema:"Only list the ticks."`
+	}
+	cancelBody struct {
+		Reason  reason `json:"reason"`
+		Run     string `json:"run,omitempty" jsonschema:"Only the run with this ID."`
+		Waiting bool   `json:"waiting,omitempty" jsonschema:"Also withdraw pending triggers and backfills."`
+	}
+	targetBody struct {
+		Reason reason `json:"reason"`
+		Tag    string `json:"tag,omitempty" jsonschema:"All jobs with this tag."`
+		All    bool   `json:"all,omitempty" jsonschema:"All jobs of the namespace."`
+	}
+	resumeBody struct {
+		targetBody
+		ID string `json:"id,omitempty" jsonschema:"The pause with this ID, from /pauses."`
+	}
+	releaseBody struct {
+		Reason  takeReason    `json:"reason"`
+		Confirm string        `json:"confirm" jsonschema:"The name of the lock, again."`
+		Token   locking.Token `json:"token,omitempty" jsonschema:"Token of the run, if several overlap."`
+	}
+)
+
+// command returns the requested command, signed by the user.
+func (c *call) command(why reason) commands.Command {
+	command := commands.Command{Kind: c.route.kind, Job: c.r.PathValue("job"), By: c.id.By(), Reason: string(why)}
+	if key := c.r.Header.Get("Idempotency-Key"); c.route.named() && key != "" {
+		command.ID = commands.KeyID(cmp.Or(c.id.Name, c.id.Address), key)
+	}
+	return command
+}
+
+// accepted logs a command, in case the nodes lose it.
+func (c *call) accepted(command commands.Command) {
+	c.cfg.Logger.Info("a command was accepted",
+		"act", string(command.Kind), "of", command.Target(), "by", command.By, "reason", command.Reason, "id", command.ID)
+}
+
+func askTrigger(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*triggerBody)
+	command := c.command(body.Reason)
+	command.Params, command.Within = body.Params, body.Within.value()
+	done, err := c.cfg.Control.Trigger(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return view.NewCommand(done), nil
+}
+
+// pauseResult is the result of a pause or resume.
+type pauseResult struct {
+	Command view.Command `json:"act"`
+	Doubt   *string      `json:"doubt" jsonschema:"Why the command may be a mistake; null: nothing speaks against it."`
+}
+
+func askJob(kind commands.Kind) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
+		command := c.command(c.body.(*reasonBody).Reason)
+		command.Kind = kind
+		return c.setPause(ctx, command)
+	}
+}
+
+func askPause(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*targetBody)
+	command := c.command(body.Reason)
+	command.Tag, command.All = body.Tag, body.All
+	return c.setPause(ctx, command)
+}
+
+func askResume(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*resumeBody)
+	command := c.command(body.Reason)
+	if command.Tag, command.All = body.Tag, body.All; body.ID == "" {
+		return c.setPause(ctx, command)
+	}
+	if body.Tag != "" || body.All {
+		return nil, &view.InvalidError{Msg: "id: write it alone, without tag and all"}
+	}
+	done, err := c.cfg.Control.Resume(ctx, command, body.ID)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return pauseResult{Command: view.NewCommand(done)}, nil
+}
+
+func (c *call) setPause(ctx context.Context, command commands.Command) (any, error) {
+	done, doubt, err := c.cfg.Control.PauseOrResume(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return pauseResult{Command: view.NewCommand(done), Doubt: view.Optional(doubt)}, nil
+}
+
+// A Planned is a backfill that was requested, or planned by a dry run.
+type Planned struct {
+	Job   string   `json:"job"`
+	Asked bool     `json:"asked" jsonschema:"false after a dry run."`
+	Ticks []string `json:"ticks" jsonschema:"Ticks that will run."`
+}
+
+func askBackfill(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*backfillBody)
+	command := c.command(body.Reason)
+	command.Within, command.Concurrency = body.Within.value(), cmp.Or(body.Concurrency, 1)
+	command.From, command.To = body.From.value(), body.To.value()
+	var ticks []time.Time
+	var err error
+	if body.DryRun {
+		ticks, _, err = c.cfg.Control.Planned(ctx, command)
+	} else {
+		ticks, err = c.cfg.Control.Backfill(ctx, command)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !body.DryRun {
+		c.accepted(command)
+	}
+	answer := Planned{Job: command.Job, Asked: !body.DryRun}
+	for _, t := range ticks {
+		answer.Ticks = append(answer.Ticks, *view.Stamp(t))
+	}
+	return answer, nil
+}
+
+func askCancel(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*cancelBody)
+	command := c.command(body.Reason)
+	command.Run = body.Run
+	done, err := c.cfg.Control.Cancel(ctx, command, body.Waiting)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(command)
+	return done, nil
+}
+
+func askRelease(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*releaseBody)
+	command := c.command(reason(body.Reason))
+	if body.Confirm != command.Job {
+		return nil, &view.InvalidError{Msg: "confirm is not " + command.Job + ": repeat the name of the lock there"}
+	}
+	taken, err := c.cfg.Control.Release(ctx, command, body.Token)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(command)
+	return taken, nil
+}

@@ -1,5 +1,0 @@
--- Reads one act.
--- KEYS as in common.lua
--- arg(1)  its register
--- Replies OK value, which is '' where it is not known
-return {'OK', nowtext, redis.call('HGET', acts, arg(1)) or ''}
