@@ -222,7 +222,7 @@ func bind[P any](fn func(context.Context, Run, P) error, params map[string]any, 
 
 // A Run describes a call to its function.
 type Run struct {
-	// ID identifies the run of this tick: the same for every try and attempt.
+	// ID identifies the run of this tick: the same for every call and attempt.
 	ID string
 	// Job is the name of the job in the configuration.
 	Job string
@@ -238,8 +238,8 @@ type Run struct {
 	// before it, from 1. Numbers may be missing, of claims that were given back before the
 	// function was called.
 	Attempt int
-	// Try counts the calls of the function within the claim, from 1.
-	Try int
+	// Call counts the calls of the function within the claim, from 1.
+	Call int
 	// Trigger says why the run was asked for: "schedule" for a tick that came due.
 	Trigger string
 	// Parent is the ID of the run that asked for this one, for trigger "chain".

@@ -247,7 +247,7 @@ func jobNumber(j int) string { return fmt.Sprintf("job-%04d", j) }
 
 // record is the n-th last of a job.
 func record(j, n int, tick time.Time) records.Record {
-	e := ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Replica: "a", Outcome: ledger.Succeeded, Started: tick, Finished: tick.Add(time.Second), Tries: 1}
+	e := ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Replica: "a", Outcome: ledger.Succeeded, Started: tick, Finished: tick.Add(time.Second), Calls: 1}
 	r := records.Record{Kind: records.Finished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
 	switch {
 	case n%10 == 9:

@@ -88,7 +88,7 @@ func (s *shift) tries(job string) string {
 	var words []string
 	for _, run := range s.runs {
 		if run.Job == job {
-			words = append(words, fmt.Sprintf("%d.%d", run.Attempt, run.Try))
+			words = append(words, fmt.Sprintf("%d.%d", run.Attempt, run.Call))
 		}
 	}
 	return strings.Join(words, " ")
@@ -125,7 +125,7 @@ func TestDrainHandsOver(t *testing.T) {
 		{"which returns nil", firstAttempt(untilEndSilently, succeedsNow), 1, "1.1 2.1", ledger.Succeeded},
 		{"and fails then", firstAttempt(untilEnd, failsNow), 1, "1.1 2.1", ledger.Failed},
 		{"in its second try", func(ctx context.Context, run jobs.Run) error {
-			if run.Attempt == 1 && run.Try == 2 {
+			if run.Attempt == 1 && run.Call == 2 {
 				return untilEnd(ctx, run)
 			}
 			return errNotYet

@@ -220,7 +220,7 @@ var lifeWaits = map[string]scene{
 		// The pause is at random between the half and the whole: after all events, before the end.
 		l.job.Retry = scheduler.Retry{Attempts: 2, Backoff: 3 * time.Minute, MaxBackoff: 3 * time.Minute}
 		l.job.Handler = func(_ context.Context, run jobs.Run) error {
-			if l.isIt(run.Tick) && run.Try == 1 {
+			if l.isIt(run.Tick) && run.Call == 1 {
 				return errors.New("not yet")
 			}
 			return nil

@@ -92,7 +92,7 @@ var pausings = []pausing{
 	{name: "for the next try of its own", job: func(_ *desks, j *scheduler.Job) {
 		j.Retry = scheduler.Retry{Attempts: 2, Backoff: 20 * time.Second}
 		j.Handler = func(_ context.Context, run jobs.Run) error {
-			if run.Try == 1 {
+			if run.Call == 1 {
 				return errors.New("not yet")
 			}
 			return nil
@@ -160,7 +160,7 @@ func (p pausing) check(t *testing.T, reload bool) {
 	time.Sleep(38 * time.Second)
 	d.mu.Lock()
 	for _, run := range d.runs[begun:] {
-		if run.Try == 1 {
+		if run.Call == 1 {
 			t.Errorf("a run of tick %v began more than 2 s after the pause", d.at(run.Tick))
 		}
 	}

@@ -62,7 +62,7 @@ func TestHowRunsEnd(t *testing.T) {
 				if !strings.Contains(e.Error, tt.error) || (tt.error == "") != (e.Error == "") {
 					t.Errorf("error %q, want %q in it", e.Error, tt.error)
 				}
-				if e.Replica != "r1" || e.Tries != 1 || e.Token == 0 || e.Attempt != 1 || e.Votes.For != c.votes ||
+				if e.Replica != "r1" || e.Calls != 1 || e.Token == 0 || e.Attempt != 1 || e.Votes.For != c.votes ||
 					e.Trigger != ledger.BySchedule || e.Started.IsZero() || e.Finished.Before(e.Started) {
 					t.Errorf("incomplete entry: %+v", e)
 				}
@@ -88,7 +88,7 @@ func TestWhatARunLearns(t *testing.T) {
 		run.Logger = nil
 		want := jobs.Run{
 			ID: "j@20000101T000010.000Z", Job: "j", Tick: c.begun.Add(10 * time.Second).UTC(),
-			Token: c.ticks("j")[0].Token, Attempt: 1, Try: 1, Trigger: "schedule", Replica: "r1",
+			Token: c.ticks("j")[0].Token, Attempt: 1, Call: 1, Trigger: "schedule", Replica: "r1",
 		}
 		if run != want {
 			t.Errorf("got %+v\nwant %+v", run, want)

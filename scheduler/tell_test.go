@@ -120,7 +120,7 @@ func TestMiddlewareOfTheScheduler(t *testing.T) {
 		around := func(name string) jobs.Middleware {
 			return func(next jobs.Handler) jobs.Handler {
 				return func(ctx context.Context, run jobs.Run) error {
-					told = append(told, fmt.Sprint(name, " ", run.Job, " try ", run.Try))
+					told = append(told, fmt.Sprint(name, " ", run.Job, " try ", run.Call))
 					return next(ctx, run)
 				}
 			}

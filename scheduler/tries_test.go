@@ -19,17 +19,17 @@ import (
 // failing fails with the listed errors, and then succeeds.
 func failing(errs ...error) jobs.Handler {
 	return func(_ context.Context, run jobs.Run) error {
-		if run.Try > len(errs) {
+		if run.Call > len(errs) {
 			return nil
 		}
-		return errs[run.Try-1]
+		return errs[run.Call-1]
 	}
 }
 
 // slowTry exceeds all timeouts.
 func slowTry(ctx context.Context, run jobs.Run) error {
 	err := untilEnd(ctx, run)
-	return fmt.Errorf("try %d: %w", run.Try, err)
+	return fmt.Errorf("try %d: %w", run.Call, err)
 }
 
 // noJitter subtracts nothing from the pauses between tries.
@@ -79,7 +79,7 @@ func TestRetry(t *testing.T) {
 			scheduler.Retry{Attempts: 2},
 			0,
 			func(_ context.Context, run jobs.Run) error {
-				if run.Try == 1 {
+				if run.Call == 1 {
 					panic("ouch")
 				}
 				return nil
@@ -108,7 +108,7 @@ func TestRetry(t *testing.T) {
 			scheduler.Retry{Attempts: 2, AttemptTimeout: time.Second},
 			0,
 			func(ctx context.Context, run jobs.Run) error {
-				if run.Try == 1 {
+				if run.Call == 1 {
 					return slowTry(ctx, run)
 				}
 				return nil
@@ -158,8 +158,8 @@ func TestRetry(t *testing.T) {
 					t.Errorf("called at %s, want %s", got, tt.calls)
 				}
 				e := c.ticks("j")[0]
-				if !strings.Contains(e.Error, tt.error) || (tt.error == "") != (e.Error == "") || e.Tries != len(calls) {
-					t.Errorf("%d tries, error %q, want %d and %q in it", e.Tries, e.Error, len(calls), tt.error)
+				if !strings.Contains(e.Error, tt.error) || (tt.error == "") != (e.Error == "") || e.Calls != len(calls) {
+					t.Errorf("%d tries, error %q, want %d and %q in it", e.Calls, e.Error, len(calls), tt.error)
 				}
 			})
 		})
@@ -179,7 +179,7 @@ func TestWhatTriesLearn(t *testing.T) {
 			noJitter(cfg)
 			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			on(cfg, scheduler.EventRetried, func(e scheduler.Event) {
-				retried = append(retried, fmt.Sprint(e.Entry.Job, c.at(e.Entry.Tick), e.Try, e.Err, e.In))
+				retried = append(retried, fmt.Sprint(e.Entry.Job, c.at(e.Entry.Tick), e.Call, e.Err, e.In))
 			})
 		}, job))
 		time.Sleep(19 * time.Second)
@@ -191,7 +191,7 @@ func TestWhatTriesLearn(t *testing.T) {
 			t.Errorf("the run's log has %q", log.String())
 		}
 		first, second := c.runs[0], c.runs[1]
-		if first.Try != 1 || second.Try != 2 || first.ID != second.ID || first.Token != second.Token || first.Attempt != second.Attempt {
+		if first.Call != 1 || second.Call != 2 || first.ID != second.ID || first.Token != second.Token || first.Attempt != second.Attempt {
 			t.Errorf("told %+v, then %+v", first, second)
 		}
 	})
@@ -244,7 +244,7 @@ func TestDrainEndsTries(t *testing.T) {
 					t.Errorf("drained at %v", took)
 				}
 				c.wantTicks("j", "10s failed: no further try: the replica drains")
-				if e := c.ticks("j")[0]; e.Tries != 1 || e.Error != "boom" {
+				if e := c.ticks("j")[0]; e.Calls != 1 || e.Error != "boom" {
 					t.Errorf("the ledger has %+v", e)
 				}
 			})
@@ -264,8 +264,8 @@ func TestNoTryAfterTheLease(t *testing.T) {
 		time.Sleep(19 * time.Second)
 		c.stop(stop)
 		c.wantTicks("j", "10s lease_lost: the lease could not be kept")
-		if e := c.ticks("j")[0]; e.Tries != 1 {
-			t.Errorf("%d tries", e.Tries)
+		if e := c.ticks("j")[0]; e.Calls != 1 {
+			t.Errorf("%d tries", e.Calls)
 		}
 	})
 }

@@ -76,7 +76,7 @@ func (p past) entry(tick time.Time, n, i int) ledger.Entry {
 		if now := time.Now(); e.Finished.After(now) {
 			e.Finished = now
 		}
-		e.Tries = 1
+		e.Calls = 1
 	}
 	return e
 }

@@ -192,7 +192,7 @@ func (l *incarnation) work(ctx context.Context, run jobs.Run) error {
 	l.add(sim.Began, e.About(run.Trigger))
 	defer l.add(sim.Returned, e)
 	defer context.AfterFunc(ctx, func() { l.add(sim.Stopped, e.About(why(context.Cause(ctx)))) })()
-	luck := l.world.Seed.Draw("work", run.Job, strconv.FormatInt(run.Tick.UnixMilli(), 10), strconv.Itoa(run.Try))
+	luck := l.world.Seed.Draw("work", run.Job, strconv.FormatInt(run.Tick.UnixMilli(), 10), strconv.Itoa(run.Call))
 	longest := 300 * time.Millisecond
 	if !l.cluster.params.calm && luck.IntN(l.cluster.params.brief+1) == 0 {
 		longest = 3 * ttl

@@ -18,7 +18,7 @@ import (
 
 var run = jobs.Run{
 	ID: "backup@20261201T020000.000Z", Job: "backup", Tick: time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC),
-	Token: 42, Attempt: 2, Try: 1, Trigger: "schedule", Replica: "a",
+	Token: 42, Attempt: 2, Call: 1, Trigger: "schedule", Replica: "a",
 }
 
 // environ runs env with params and returns what it printed, sorted.

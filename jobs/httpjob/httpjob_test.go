@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var run = jobs.Run{
 	ID: "hook@20261201T020000.000Z", Job: "hook", Tick: time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC),
-	Token: 42, Attempt: 2, Try: 1, Trigger: "schedule", Replica: "a",
+	Token: 42, Attempt: 2, Call: 1, Trigger: "schedule", Replica: "a",
 }
 
 func bind(t *testing.T, params map[string]any) jobs.Handler {

@@ -130,7 +130,7 @@ func (r *rig) run(at time.Time, outcome ledger.Outcome) ledger.Entry {
 	if outcome == ledger.Running {
 		return e
 	}
-	e.Outcome, e.Finished, e.Error, e.Tries = outcome, at.Add(time.Second), hostile, 1
+	e.Outcome, e.Finished, e.Error, e.Calls = outcome, at.Add(time.Second), hostile, 1
 	r.must(lease.Release(context.Background(), ledger.EncodeNote(e)))
 	r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile}))
 	return e

@@ -77,10 +77,10 @@ type Entry struct {
 	// Observers get that of the claim, which also counts claims without a call of the
 	// function. Zero if there was none.
 	Attempt int
-	// Tries counts the calls of the function within the claim. For a run that was handed
-	// over, Spent counts the tries that failed by themselves, also in earlier attempts:
+	// Calls counts the calls of the function within the claim. For a run that was handed
+	// over, Spent counts the calls that failed by themselves, also in earlier attempts:
 	// they are not repeated.
-	Tries, Spent int
+	Calls, Spent int
 	Trigger      Trigger
 	// Parent is the id of the run that triggered this one, for ByChain.
 	Parent  string
@@ -117,7 +117,7 @@ type Lease struct {
 	InterruptedOn string
 }
 
-// ID identifies a run: the same for every try and attempt of a tick, and of no other tick
+// ID identifies a run: the same for every call and attempt of a tick, and of no other tick
 // in any stream.
 func (e Entry) ID() string {
 	id := runID(e.Job, e.OrderKey())

@@ -21,7 +21,7 @@ const maxText = 8 << 10
 type note struct {
 	V        int           `json:"v"`
 	Tick     int64         `json:"tick,omitempty"` // Unix milliseconds; none: the order key
-	Tries    int           `json:"tries,omitempty"`
+	Calls    int           `json:"tries,omitempty"`
 	Spent    int           `json:"spent,omitempty"`
 	Trigger  Trigger       `json:"trigger,omitempty"`
 	Parent   string        `json:"parent,omitempty"`
@@ -49,7 +49,7 @@ func EncodeNote(e Entry) []byte {
 		nominal = millis(e.Tick)
 	}
 	b, _ := plainjson.Marshal(note{ // numbers and strings always encode
-		V: noteVersion, Tick: nominal, Tries: e.Tries, Spent: e.Spent, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
+		V: noteVersion, Tick: nominal, Calls: e.Calls, Spent: e.Spent, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: newReasonNote(e.Reason, mostReasons, maxText), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error, maxText), Stale: e.StaleWrites, Votes: e.Votes,
 		Hash: e.Hash, Poll: pollNote(e.Poll), Beats: newBeatsNote(e.Beats, e.Started),
@@ -85,7 +85,7 @@ func DecodeNote(b []byte) (Entry, error) {
 	}
 	started := fromMillis(n.Started)
 	return Entry{
-		Tick: fromMillis(n.Tick), Tries: n.Tries, Spent: n.Spent, Trigger: n.Trigger, Parent: n.Parent, Replica: n.Replica, Outcome: n.Outcome,
+		Tick: fromMillis(n.Tick), Calls: n.Calls, Spent: n.Spent, Trigger: n.Trigger, Parent: n.Parent, Replica: n.Replica, Outcome: n.Outcome,
 		Reason: n.Reason.reason(), Started: started, Finished: fromMillis(n.Finished),
 		Error: n.Error, StaleWrites: n.Stale, Hash: n.Hash,
 		Lease: Lease{Votes: n.Votes, Poll: locking.Poll(n.Poll), Beats: n.Beats.beats(started)},

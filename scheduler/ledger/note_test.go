@@ -16,7 +16,7 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_763_712_000_123).UTC()
 	full := ledger.Entry{
-		Tries: 3, Trigger: ledger.BySchedule, Parent: "p@1", Replica: "a", Outcome: ledger.Failed,
+		Calls: 3, Trigger: ledger.BySchedule, Parent: "p@1", Replica: "a", Outcome: ledger.Failed,
 		Reason: ledger.TextReason("words"), Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
 		StaleWrites: 2, Hash: "3f786850e387",
 		Lease: ledger.Lease{

@@ -52,13 +52,13 @@ const (
 	CodeMaxHold     Code = "max_hold"    // it took longer than lock.max_hold
 	CodeEvicted     Code = "evicted"     // an operator released its lease
 	CodeLost        Code = "lost"        // its lease could not be kept
-	CodeTimeout     Code = "timeout"     // it, or its last try, took too long
+	CodeTimeout     Code = "timeout"     // it, or its last call, took too long
 	CodeInterrupted Code = "interrupted" // its end was not recorded
 )
 
 // The codes of additional reasons.
 const (
-	CodeNoRetry      Code = "no_retry"      // the policy had allowed another try
+	CodeNoRetry      Code = "no_retry"      // the policy had allowed another call
 	CodeStaleWrites  Code = "stale_writes"  // a guard refused writes
 	CodeNotTriggered Code = "not_triggered" // a job that should follow was not triggered
 	CodeLateEnd      Code = "late_end"      // it ended when other replicas could already work
@@ -141,7 +141,7 @@ const (
 	VariantRequest    Variant = "request"     // of CodeSuperseded: by a later request
 	VariantRun        Variant = "run"         // of CodeDrained: a run
 	VariantHandedOver Variant = "handed_over" // of CodeDrained: a run that another replica runs again
-	VariantTry        Variant = "try"         // of CodeTimeout: the last try
+	VariantTry        Variant = "try"         // of CodeTimeout: the last call
 	VariantDrain      Variant = "drain"       // of CodeNoRetry: the replica drains
 	VariantDoubtful   Variant = "doubtful"    // of CodeInterrupted: it may not have started
 	VariantClaim      Variant = "claim"       // of CodeOther: the claim failed for an unknown cause

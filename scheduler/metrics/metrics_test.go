@@ -77,7 +77,7 @@ var (
 
 func ended(o ledger.Outcome, code ledger.Code) ledger.Entry {
 	return ledger.Entry{
-		Job: "report", Tick: noon, Token: 7, Tries: 1, Outcome: o, Reason: ledger.Reason{Code: code},
+		Job: "report", Tick: noon, Token: 7, Calls: 1, Outcome: o, Reason: ledger.Reason{Code: code},
 		Started: noon, Finished: noon.Add(2500 * time.Millisecond), Trigger: ledger.BySchedule,
 	}
 }

@@ -194,7 +194,7 @@ func (b *ledgerBench) started(n int) ledger.Entry {
 // finished is the note of a run's end.
 func (b *ledgerBench) finished(n int, o ledger.Outcome) ledger.Entry {
 	e := b.started(n)
-	e.Outcome, e.Tries, e.Finished = o, 1, e.Started.Add(time.Minute)
+	e.Outcome, e.Calls, e.Finished = o, 1, e.Started.Add(time.Minute)
 	e.Votes = locking.Votes{For: 4, Of: 5}
 	if o != ledger.Succeeded {
 		e.Error, e.Reason = "it broke: \"x\"\n", ledger.TextReason("words of the run")

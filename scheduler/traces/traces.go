@@ -137,7 +137,7 @@ func (t *Tracer) Observe(e scheduler.Event) {
 	case scheduler.EventRefused:
 		t.refused(r, e.Err)
 	case scheduler.EventRetried:
-		t.event(r, "to be tried again", Try.Int(e.Try), attribute.String("in", e.In.String()))
+		t.event(r, "to be tried again", Try.Int(e.Call), attribute.String("in", e.In.String()))
 	}
 }
 
@@ -224,7 +224,7 @@ func ofClaim(e scheduler.Event, replica string) []attribute.KeyValue {
 func ofRun(run jobs.Run) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		Job.String(run.Job), Tick.String(jobs.FormatTick(run.Tick)), Token.Int64(int64(run.Token)), Attempt.Int(run.Attempt),
-		Try.Int(run.Try), Run.String(run.ID), Trigger.String(run.Trigger), Replica.String(run.Replica),
+		Try.Int(run.Call), Run.String(run.ID), Trigger.String(run.Trigger), Replica.String(run.Replica),
 	}
 }
 

@@ -127,7 +127,7 @@ tick report (failed) failed [stale write refused] [lease extended]
   finish
 `},
 		{"is tried again", func(_ context.Context, run jobs.Run) error {
-			if run.Try == 1 {
+			if run.Call == 1 {
 				return errors.New("boom")
 			}
 			return nil

@@ -42,7 +42,7 @@ func Entries() []ledger.Entry {
 	claim := func(n int, outcome ledger.Outcome) ledger.Entry {
 		at := Tick.Add(time.Duration(-n) * time.Minute)
 		return ledger.Entry{
-			Job: "nightly-report", Tick: at, Token: locking.Token(1880000000000000 - n), Attempt: 1, Tries: 1,
+			Job: "nightly-report", Tick: at, Token: locking.Token(1880000000000000 - n), Attempt: 1, Calls: 1,
 			Trigger: ledger.BySchedule, Replica: "web-1-4f2a", Outcome: outcome, Hash: "3f786850e387",
 			Started: at.Add(12 * time.Millisecond), Finished: at.Add(2512 * time.Millisecond),
 			Lease: ledger.Lease{Votes: locking.Votes{For: 5, Of: 5}},
@@ -52,7 +52,7 @@ func Entries() []ledger.Entry {
 	failed.Error = "exit status 3: no space left on device"
 	failed.Votes.For = 3
 	interrupted := claim(3, ledger.Interrupted)
-	interrupted.Finished, interrupted.Tries, interrupted.Votes = time.Time{}, 0, locking.Votes{}
+	interrupted.Finished, interrupted.Calls, interrupted.Votes = time.Time{}, 0, locking.Votes{}
 	interrupted.Reason = ledger.Reason{Code: ledger.CodeInterrupted}
 	return []ledger.Entry{
 		claim(1, ledger.Succeeded), failed, interrupted,

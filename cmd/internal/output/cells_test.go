@@ -15,10 +15,10 @@ func TestWhy(t *testing.T) {
 		entry ledger.Entry
 		want  string
 	}{
-		{ledger.Entry{Token: 1, Attempt: 1, Tries: 1, Trigger: ledger.BySchedule}, ""},
-		{ledger.Entry{Token: 1, Attempt: 1, Tries: 1, Trigger: ledger.ByManual}, "manual"},
-		{ledger.Entry{Token: 1, Attempt: 2, Tries: 1, Trigger: ledger.ByRerun}, "rerun, attempt 2"},
-		{ledger.Entry{Token: 1, Attempt: 1, Tries: 3, Trigger: ledger.BySchedule, Error: "exit status 3"}, "3 tries: exit status 3"},
+		{ledger.Entry{Token: 1, Attempt: 1, Calls: 1, Trigger: ledger.BySchedule}, ""},
+		{ledger.Entry{Token: 1, Attempt: 1, Calls: 1, Trigger: ledger.ByManual}, "manual"},
+		{ledger.Entry{Token: 1, Attempt: 2, Calls: 1, Trigger: ledger.ByRerun}, "rerun, attempt 2"},
+		{ledger.Entry{Token: 1, Attempt: 1, Calls: 3, Trigger: ledger.BySchedule, Error: "exit status 3"}, "3 calls: exit status 3"},
 		{ledger.Entry{Trigger: ledger.BySchedule, Reason: ledger.TextReason("no quorum"), Error: "exit status 3"}, "no quorum; exit status 3"},
 		{ledger.Entry{Token: 1, Attempt: 2, Trigger: ledger.ByRerun, Lease: ledger.Lease{Interruptions: 1, InterruptedOn: "b"}}, "rerun, attempt 2, interrupted on b"},
 		{ledger.Entry{Token: 1, Attempt: 1, Trigger: ledger.ByCatchUp}, "catch_up"},

@@ -344,7 +344,7 @@ func Why(row view.Run) string {
 	return strings.Join(parts, ": ")
 }
 
-// Unusual says what triggered a run other than its schedule, counts attempts and tries
+// Unusual says what triggered a run other than its schedule, counts attempts and calls
 // above one, and names the replica of an interrupted one. The reason of a tick that was not caught up already says it.
 func Unusual(row view.Run) string {
 	var all []string
@@ -357,8 +357,8 @@ func Unusual(row view.Run) string {
 	if row.InterruptedOn != nil {
 		all = append(all, "interrupted on "+*row.InterruptedOn)
 	}
-	if row.Tries != nil && *row.Tries > 1 {
-		all = append(all, fmt.Sprintf("%d tries", *row.Tries))
+	if row.Calls != nil && *row.Calls > 1 {
+		all = append(all, fmt.Sprintf("%d calls", *row.Calls))
 	}
 	return strings.Join(all, ", ")
 }

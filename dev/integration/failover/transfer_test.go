@@ -52,7 +52,7 @@ func (p transferParams) fateOf(run jobs.Run) fate {
 		return freezesAfterFinish
 	}
 	h := fnv.New64a()
-	fmt.Fprint(h, run.Job, run.Tick.Unix(), run.Attempt, run.Try)
+	fmt.Fprint(h, run.Job, run.Tick.Unix(), run.Attempt, run.Call)
 	return fate(rand.New(rand.NewPCG(h.Sum64(), 0)).IntN(int(fates)))
 }
 

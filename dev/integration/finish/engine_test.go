@@ -97,7 +97,7 @@ func engineCases() map[string]engineCase {
 		}), outcome: ledger.Succeeded, calls: 1, effects: 1, onCrash: scheduler.CrashRerun, log: warning},
 		"rolled back once": {call: func(e *engine, ctx context.Context, run jobs.Run) error {
 			tx, err := e.transact(ctx, run)
-			if err == nil && run.Try == 1 {
+			if err == nil && run.Call == 1 {
 				err = errors.Join(tx.Rollback(ctx), errOwn)
 			}
 			if err == nil {
@@ -125,7 +125,7 @@ func engineCases() map[string]engineCase {
 			if err != nil {
 				return err
 			}
-			if run.Try > 1 {
+			if run.Call > 1 {
 				return tx.Commit(ctx)
 			}
 			e.proxy.BlackHole()
@@ -226,8 +226,8 @@ func TestEngine(t *testing.T) {
 			if outcomes != fmt.Sprintf("[%s]", c.outcome) || int(e.calls.Load()) != c.calls || e.effects() != c.effects {
 				t.Errorf("outcomes %s after %d calls, with %d effects; want %s, %d, %d\n%s", outcomes, e.calls.Load(), e.effects(), c.outcome, c.calls, c.effects, e.log.String())
 			}
-			if len(list) > 0 && list[0].Tries != c.calls {
-				t.Errorf("the ledger has %d tries, want %d", list[0].Tries, c.calls)
+			if len(list) > 0 && list[0].Calls != c.calls {
+				t.Errorf("the ledger has %d tries, want %d", list[0].Calls, c.calls)
 			}
 			if int(e.follows.Load()) != c.next || int(e.failed.Load()) != c.failed {
 				t.Errorf("%d followers of success and %d of failure ran, want %d and %d", e.follows.Load(), e.failed.Load(), c.next, c.failed)

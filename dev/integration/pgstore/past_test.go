@@ -147,7 +147,7 @@ func (p *past) fill(t *testing.T) {
 func (p *past) entry(n int, o ledger.Outcome) records.Entry {
 	tick := p.tick(n)
 	e := records.Entry{Kind: records.Finished, Stream: string(locking.StreamSchedule), Tick: tick.UnixMilli(), Token: uint64(p.entries - n), Attempt: 1, Owner: fmt.Sprint("o", n)}
-	said := ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Replica: "a", Outcome: o, Started: tick, Finished: tick.Add(time.Second), Tries: 1}
+	said := ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Replica: "a", Outcome: o, Started: tick, Finished: tick.Add(time.Second), Calls: 1}
 	switch {
 	case n%10 == 9:
 		e = records.Entry{Kind: records.NotRun, Stream: e.Stream, Tick: e.Tick}

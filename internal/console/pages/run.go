@@ -53,8 +53,8 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		}
 	}
 	shown.Steps = steps(attempts.Items, v.Took(last.Run))
-	if last.Tries != nil {
-		shown.Calls = *last.Tries
+	if last.Calls != nil {
+		shown.Calls = *last.Calls
 	}
 	if !last.Ran() {
 		return shown, nil

@@ -20,7 +20,7 @@ type Run struct {
 	Tick        string          `json:"tick" jsonschema:"Nominal time."`
 	Token       *locking.Token  `json:"token" jsonschema:"Fencing token of the claim."`
 	Attempt     *int            `json:"attempt" jsonschema:"From 1: the n-th run of the tick."`
-	Tries       *int            `json:"tries" jsonschema:"Calls of the function in this attempt."`
+	Calls       *int            `json:"tries" jsonschema:"Calls of the function in this attempt."`
 	Trigger     *ledger.Trigger `json:"trigger" jsonschema:"Cause of the run."`
 	Parent      *string         `json:"parent" jsonschema:"ID of the run that triggered it."`
 	Replica     *string         `json:"replica" jsonschema:"Replica that ran or recorded it."`
@@ -53,7 +53,7 @@ type Tick struct {
 func NewRun(e ledger.Entry) Run {
 	row := Run{
 		Job: e.Job, Tick: Text(Stamp(e.Tick)), Token: Optional(e.Token), Attempt: Optional(e.Attempt),
-		Tries: Optional(e.Tries), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
+		Calls: Optional(e.Calls), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
 		Outcome: e.Outcome, Reason: Optional(e.Reason.String()), Code: Optional(e.Reason.Code), Started: Stamp(e.Started),
 		Finished: Stamp(e.Finished), Error: Optional(e.Error), Hash: Optional(e.Hash),
 		StaleWrites: e.StaleWrites, InterruptedOn: Optional(e.InterruptedOn), Poll: newPoll(e.Poll), Beats: NewBeats(e.Beats),

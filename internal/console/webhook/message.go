@@ -53,7 +53,7 @@ type Message struct {
 	Run     string          `json:"run"`
 	Token   *locking.Token  `json:"token"`
 	Attempt *int            `json:"attempt"`
-	Tries   *int            `json:"tries"`
+	Calls   *int            `json:"tries"`
 	Trigger *ledger.Trigger `json:"trigger"`
 	Outcome *ledger.Outcome `json:"outcome"`
 	Reason  *string         `json:"reason"` // in words
@@ -70,7 +70,7 @@ type Message struct {
 func message(event Event, e ledger.Entry) Message {
 	m := Message{
 		Version: Version, Event: event, Replica: e.Replica, Job: e.Job, Tick: jobs.FormatTick(e.Tick),
-		Run: e.ID(), Token: some(e.Token), Attempt: some(e.Attempt), Tries: some(e.Tries),
+		Run: e.ID(), Token: some(e.Token), Attempt: some(e.Attempt), Calls: some(e.Calls),
 		Trigger: some(e.Trigger), Outcome: some(e.Outcome), Reason: some(e.Reason.String()), Code: some(e.Reason.Code), Error: some(e.Error),
 		Started: stamp(e.Started), Finished: stamp(e.Finished),
 	}

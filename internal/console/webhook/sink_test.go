@@ -100,7 +100,7 @@ func entry(o ledger.Outcome) ledger.Entry {
 		Job: "report", Tick: noon, Trigger: ledger.BySchedule, Replica: "r", Outcome: o, Reason: ledger.TextReason("words"),
 	}
 	if o != ledger.Skipped && o != ledger.Missed {
-		e.Token, e.Attempt, e.Tries = 1848472352686080, 2, 3
+		e.Token, e.Attempt, e.Calls = 1848472352686080, 2, 3
 		e.Started, e.Finished, e.Error = noon.Add(time.Second), noon.Add(2*time.Second), "exit status 3"
 	}
 	return e
@@ -112,7 +112,7 @@ var started = scheduler.Event{Kind: scheduler.EventStarted, Entry: entry(ledger.
 // begun is an entry of a run that has just started.
 func begun() ledger.Entry {
 	e := entry(ledger.Running)
-	e.Tries, e.Finished, e.Reason, e.Error = 0, time.Time{}, ledger.Reason{}, ""
+	e.Calls, e.Finished, e.Reason, e.Error = 0, time.Time{}, ledger.Reason{}, ""
 	return e
 }
 

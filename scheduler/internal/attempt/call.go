@@ -20,7 +20,7 @@ import (
 type ending struct {
 	err   error         // of the last call
 	cause error         // why the context of the run, or of the last call, had ended
-	tries int           // number of calls
+	calls int           // of the function
 	why   ledger.Reason // why there was no further call, although the policy allowed it
 }
 
@@ -32,8 +32,8 @@ func (x *execution) calls() {
 		defer stop()
 		ctx = timed
 	}
-	for x.end.tries = 1; ; x.end.tries++ {
-		c := x.newCall(x.spent + x.end.tries)
+	for x.end.calls = 1; ; x.end.calls++ {
+		c := x.newCall(x.spent + x.end.calls)
 		c.do(ctx)
 		if x.settle() {
 			return
@@ -41,7 +41,7 @@ func (x *execution) calls() {
 		if x.end.err == nil && x.end.cause != nil {
 			x.end.err = errNil
 		}
-		if !j.Retries(x.spent+x.end.tries, x.end.err) {
+		if !j.Retries(x.spent+x.end.calls, x.end.err) {
 			return
 		}
 		if x.end.why = x.backOff(ctx, c.told, x.end.err); !x.end.why.IsZero() {
@@ -60,7 +60,7 @@ func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (wh
 	if ctx.Err() != nil {
 		return ledger.Reason{}
 	}
-	in := x.run.brief.Job.RetryPause(failed.Try, x.attempt.random)
+	in := x.run.brief.Job.RetryPause(failed.Call, x.attempt.random)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
 		return ledger.Reason{Code: ledger.CodeNoRetry}
 	}
@@ -69,7 +69,7 @@ func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (wh
 		return ledger.Reason{Code: ledger.CodeNoRetry, Variant: ledger.VariantDrain}
 	}
 	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
-	x.run.notify(event.Event{Kind: event.Retried, Try: failed.Try, Err: err, In: in})
+	x.run.notify(event.Event{Kind: event.Retried, Call: failed.Call, Err: err, In: in})
 	timer := time.NewTimer(in)
 	defer timer.Stop()
 	select {
@@ -93,18 +93,18 @@ type call struct {
 }
 
 // newCall prepares a call.
-func (x *execution) newCall(try int) *call {
+func (x *execution) newCall(number int) *call {
 	r := x.run
 	tick, j, replica := &r.brief.Tick, r.brief.Job, r.deps.cfg.Replica
 	told := jobs.Run{
 		ID: tick.Entry(j, replica).ID(), Job: j.Name, Key: j.RenamedFrom(), Tick: tick.Nominal,
-		Token: r.Claim.Token, Attempt: r.Claim.Attempt, Try: try,
+		Token: r.Claim.Token, Attempt: r.Claim.Attempt, Call: number,
 		Trigger: string(r.Trigger), Parent: tick.Parent(), Replica: replica,
 	}
 	told.Logger = slog.New(r.log.handler(r.deps.cfg.Logger.With(
 		slog.String("run", told.ID), slog.String("job", told.Job),
 		slog.String("tick", jobs.FormatTick(told.Tick)), slog.Uint64("token", uint64(told.Token)),
-		slog.Int("attempt", told.Attempt), slog.Int("try", told.Try),
+		slog.Int("attempt", told.Attempt), slog.Int("try", told.Call),
 		slog.String("trigger", told.Trigger), slog.String("replica", told.Replica))))
 	return &call{execution: x, told: told, returned: make(chan struct{})}
 }

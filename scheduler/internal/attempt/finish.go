@@ -24,7 +24,7 @@ import (
 // finish records and reports how the run ended, and releases the lease.
 func (x *execution) finish() {
 	a, r := x.attempt, x.run
-	if x.end.tries == 0 { // no time was left to call the function
+	if x.end.calls == 0 { // no time was left to call the function
 		a.deps.void(r.lease)
 		r.notify(event.Event{Kind: event.Unused})
 		a.conclude(job.MissedFor(ledger.CodeTooLate))
@@ -57,7 +57,7 @@ func (x *execution) result() ledger.Entry {
 		return entry
 	}
 	end, entry := &x.end, x.run.entry("")
-	entry.Tries, entry.Finished = end.tries, x.run.deps.engine.Now()
+	entry.Calls, entry.Finished = end.calls, x.run.deps.engine.Now()
 	entry.Outcome, entry.Reason = outcome(end.err, end.cause)
 	if lost := x.slotLost(end.cause); !lost.IsZero() && entry.Outcome == ledger.LeaseLost {
 		entry.Reason = lost
@@ -222,7 +222,7 @@ func (c *call) prepareFinish() (finishtx.End, error) {
 	default:
 	}
 	e := r.entry(ledger.Succeeded)
-	e.Tries, e.Finished = c.told.Try-x.spent, r.deps.engine.Now()
+	e.Calls, e.Finished = c.told.Call-x.spent, r.deps.engine.Now()
 	e.StaleWrites, e.Reason = x.refused.account(r.brief.Job.Name, e.Reason)
 	x.tx.prepared, x.tx.log = &e, c.told.Logger
 	return finishtx.End{
@@ -258,7 +258,7 @@ func (x *execution) settle() (over bool) {
 		return false
 	}
 	if stored, err := ledger.DecodeNote(note); err == nil && len(note) > 0 {
-		prepared.Tries, prepared.Finished, prepared.StaleWrites, prepared.Reason = stored.Tries, stored.Finished, stored.StaleWrites, stored.Reason
+		prepared.Calls, prepared.Finished, prepared.StaleWrites, prepared.Reason = stored.Calls, stored.Finished, stored.StaleWrites, stored.Reason
 	}
 	x.tx.committed = prepared
 	x.warnCommitted()
@@ -282,7 +282,7 @@ func (x *execution) endedByTransaction() (ledger.Entry, bool) {
 		return *x.tx.committed, true
 	case x.tx.unknown != nil:
 		e := x.run.entry(ledger.Interrupted)
-		e.Tries, e.Error = x.end.tries, errorText(x.end.err)
+		e.Calls, e.Error = x.end.calls, errorText(x.end.err)
 		e.Reason = ledger.Reason{Code: ledger.CodeInterrupted}.And(ledger.TextReason("it is not known whether its transaction was committed"))
 		return e, true
 	case x.end.err != nil || x.end.cause != nil:
@@ -351,11 +351,11 @@ func storeCommand(ctx context.Context, store commands.Store, command commands.Co
 
 // With on_crash: rerun, a run that a drain ends is handed over: its lease ends, its tick is
 // not done, and another replica claims it again, with a larger token and attempt, and the
-// remaining tries. The replicas that watch the tick check for that every second (look.go).
+// remaining calls. The replicas that watch the tick check for that every second (look.go).
 // If none is alive, the next one to start finds the run interrupted.
 
 // handsOver reports whether another replica is to run the tick again: the drain ended the
-// run, or came between two of its tries. It counts the tries that failed for other reasons.
+// run, or came between two of its calls. It counts the calls that failed for other reasons.
 func (x *execution) handsOver() (spent int, does bool) {
 	if x.run.brief.Job.OnCrash != job.CrashRerun || x.end.err == nil {
 		return 0, false
@@ -365,18 +365,18 @@ func (x *execution) handsOver() (spent int, does bool) {
 	case skipped, jobs.IsPermanent(x.end.err), errors.Is(x.end.err, fence.ErrStale):
 		return 0, false
 	case x.end.why.Code == ledger.CodeNoRetry && x.end.why.Variant == ledger.VariantDrain:
-		return x.spent + x.end.tries, true
-	default: // the last try is repeated
-		return x.spent + x.end.tries - 1, errors.Is(x.end.cause, jobs.ErrDraining)
+		return x.spent + x.end.calls, true
+	default: // the last call is repeated
+		return x.spent + x.end.calls - 1, errors.Is(x.end.cause, jobs.ErrDraining)
 	}
 }
 
-// takeOver reads how many tries earlier attempts have used, if the job has more than one.
+// takeOver reads how many calls earlier attempts have used, if the job has more than one.
 func (x *execution) takeOver() {
 	if x.run.Claim.Attempt < 2 || x.run.brief.Job.Retry.Attempts < 2 {
 		return
 	}
-	// Without an answer the function gets all tries, as after a crash.
+	// Without an answer the function gets all calls, as after a crash.
 	for _, run := range x.run.deps.recorded(x.run.brief.runs, x.run.brief, maxHandovers) {
 		if run.HandedOver() {
 			x.spent = max(x.spent, run.Spent)

@@ -50,7 +50,7 @@ type execution struct {
 	run     *Run
 	slot    locking.Lease   // of the job's group; nil if it has none, and once it is free again
 	keeper  *locking.Keeper // of lease and slot; nil until the function is about to be called
-	spent   int             // failed tries of attempts that handed the tick over
+	spent   int             // failed calls of attempts that handed the tick over
 	end     ending          // valid at any time, since the function may end its goroutine
 	tx      transaction     // of the function, that ends the run
 

@@ -30,8 +30,8 @@ type Event struct {
 	// Err is why the step failed; nil: it succeeded. The error of the function is in
 	// Entry.Error.
 	Err error
-	// Try is the call of the function, as in jobs.Run.Try.
-	Try int
+	// Call is the number of the call of the function, as in jobs.Run.Call.
+	Call int
 
 	Took time.Duration // how long the step took
 	Left time.Duration // how much longer the lease would have lasted when the step began

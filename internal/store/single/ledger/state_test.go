@@ -22,7 +22,7 @@ func started(job string, n int) ledger.Entry {
 
 func finished(job string, n int) ledger.Entry {
 	e := started(job, n)
-	e.Outcome, e.Tries, e.Finished = ledger.Succeeded, 1, e.Started.Add(time.Second)
+	e.Outcome, e.Calls, e.Finished = ledger.Succeeded, 1, e.Started.Add(time.Second)
 	return e
 }
 
