@@ -176,7 +176,7 @@ f | NOFUTURE, tokens       | forgotten  | CLOCK NOFUTURE TOKENS
 q | PLUSASECOND            | forgotten  | CLOCK PLUSASECOND TOKENS
 q | SHORTFLOOR             | forgotten  | CLOCK SHORTFLOOR
 f | BACK=3                 | forgotten  | CLOCK BACK=3
-f | LASTINCARNATION               | forgotten  | CLOCK LASTINCARNATION
+f | LASTINCARNATION        | forgotten  | CLOCK LASTINCARNATION
 f | STEPSFREELY            | forgotten  | CLOCK STEPS STEPSFREELY RESTARTS=1
 q | SERVEEARLY             | overlap    | CLOCK SERVEEARLY HALF=3 MAXTIME=14 TTL=5 RESTARTS=1
 f | TTL=6                  | overlap    | CLOCK TTL=6 RESTARTS=1

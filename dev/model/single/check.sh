@@ -44,7 +44,7 @@ observe, beside, extend | holds         | OBSERVES BESIDES=2 EXTENDS=6 C=2 TICKS
 FIRSTSIGHT              | one at a time | OBSERVES FIRSTSIGHT C=2 TICKS=2
 NOSEENVERSION           | one at a time | OBSERVES NOSEENVERSION EXTENDS=12 C=2 TICKS=2
 NOSEENVERSION, beside   | one at a time | OBSERVES NOSEENVERSION BESIDES=2 EXTENDS=6 C=2 TICKS=2
-NOSEENINCARNATION              | one at a time | OBSERVES NOSEENINCARNATION RERUN INCARNATIONS=2 C=3
+NOSEENINCARNATION       | one at a time | OBSERVES NOSEENINCARNATION RERUN INCARNATIONS=2 C=3
 beside                  | holds         | BESIDES=2 C=3 TICKS=2
 beside, prune           | holds         | BESIDES=2 PRUNES RERUN C=3 TICKS=2
 beside, prune, extend   | holds         | BESIDES=1 PRUNES EXTENDS=5 C=3 TICKS=2
@@ -84,7 +84,7 @@ NODROP                  | holds         | NODROP BESIDES=2 EXTENDS=6 C=2 TICKS=2
 LATEROUND, beside       | holds         | LATEROUND BESIDES=2 EXTENDS=6 C=2 TICKS=2
 LATEROUND, NOLEAS., be. | one at a time | LATEROUND NOLEASEVERSION BESIDES=2 EXTENDS=6 C=2 TICKS=2
 LATEROUND, NODROP       | one at a time | LATEROUND NODROP BESIDES=2 EXTENDS=6 C=2 TICKS=2
-NOINCARNATION                  | once per tick | NOINCARNATION INCARNATIONS=2 C=3
+NOINCARNATION           | once per tick | NOINCARNATION INCARNATIONS=2 C=3
 NOFLOOR                 | tokens grow   | NOFLOOR INCARNATIONS=2 C=2
 NOGRACE                 | one at a time | NOGRACE INCARNATIONS=2 C=2
 OLDALIVE                | once per tick | OLDALIVE INCARNATIONS=2 C=3
