@@ -27,6 +27,7 @@ import (
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/metrics"
@@ -275,36 +276,36 @@ func (v *display) header(text string) {
 }
 
 // observer shows the events of the named replica.
-func (v *display) observer(name string) scheduler.Observer {
-	return func(e scheduler.Event) {
+func (v *display) observer(name string) event.Observer {
+	return func(e event.Event) {
 		switch e.Kind {
-		case scheduler.EventClaimed:
+		case event.Claimed:
 			v.mu.Lock()
 			defer v.mu.Unlock()
 			v.claimed[e.Run] = e.Took
-		case scheduler.EventFinished:
+		case event.Finished:
 			v.finished(e)
-		case scheduler.EventDecided:
+		case event.Decided:
 			if e.Entry.Outcome != ledger.Missed { // another replica may run it
 				v.notRun(e.Entry)
 			}
-		case scheduler.EventSettled:
+		case event.Settled:
 			if e.Err == nil { // else another one may have run it
 				v.notRun(e.Entry)
 			}
-		case scheduler.EventOverdue:
+		case event.Overdue:
 			v.say(fmt.Sprintf("%s: %s of tick %s ignores the end of its context", name, e.Entry.Job, clock(e.Entry.OrderKey())))
-		case scheduler.EventUpdated:
+		case event.Updated:
 			v.once(name, "reloaded: "+e.Diff.String())
-		case scheduler.EventUpdateFailed:
+		case event.UpdateFailed:
 			v.updateFailed(name, e.Err)
-		case scheduler.EventClockJumped:
+		case event.ClockJumped:
 			v.say(fmt.Sprintf("%s: the clock jumped by %v", name, e.By.Round(time.Millisecond)))
 		}
 	}
 }
 
-func (v *display) finished(ended scheduler.Event) {
+func (v *display) finished(ended event.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e, claim := ended.Entry, v.claimed[ended.Run]

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -17,8 +17,8 @@ func shown(width int, job string) []string {
 	v := newView(&out, func() int { return width }, []string{"tick-and-token", job})
 	v.header("header")
 	o := v.observer("a")
-	o(scheduler.Event{Kind: scheduler.EventClaimed, Run: "run", Took: 120 * time.Millisecond})
-	o(scheduler.Event{Kind: scheduler.EventFinished, Run: "run", Entry: ledger.Entry{
+	o(event.Event{Kind: event.Claimed, Run: "run", Took: 120 * time.Millisecond})
+	o(event.Event{Kind: event.Finished, Run: "run", Entry: ledger.Entry{
 		Job: job, Tick: tick, Replica: "a", Token: 1882457284542464, Outcome: ledger.Succeeded,
 		Lease: ledger.Lease{Votes: locking.Votes{For: 5, Of: 5}}, Started: tick, Finished: tick.Add(59900 * time.Millisecond),
 	}})
@@ -48,7 +48,7 @@ func TestViewSaysWhy(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	v := newView(&out, func() int { return 0 }, nil)
-	v.observer("a")(scheduler.Event{Kind: scheduler.EventFinished, Entry: ledger.Entry{
+	v.observer("a")(event.Event{Kind: event.Finished, Entry: ledger.Entry{
 		Job: "j", Tick: tick, Outcome: ledger.TimedOut, Reason: ledger.Reason{Code: ledger.CodeTimeout}, Error: "timeout of the job reached",
 	}})
 	v.flush("")
@@ -63,9 +63,9 @@ func TestViewTellsOfSettledMisses(t *testing.T) {
 	t.Parallel()
 	job, why := strings.Repeat("long", 20), strings.Repeat("the nodes are away ", 20)
 	entry := ledger.Entry{Job: job, Tick: tick, Outcome: ledger.Missed, Reason: ledger.TextReason(why)}
-	for want, told := range map[bool][]scheduler.Event{
-		true:  {{Kind: scheduler.EventSettled, Entry: entry}},
-		false: {{Kind: scheduler.EventDecided, Entry: entry}, {Kind: scheduler.EventSettled, Entry: entry, Err: scheduler.ErrDropped}}, // another one may have run it
+	for want, told := range map[bool][]event.Event{
+		true:  {{Kind: event.Settled, Entry: entry}},
+		false: {{Kind: event.Decided, Entry: entry}, {Kind: event.Settled, Entry: entry, Err: event.ErrDropped}}, // another one may have run it
 	} {
 		var out bytes.Buffer
 		v := newView(&out, func() int { return 0 }, []string{job})

@@ -59,6 +59,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -105,7 +106,7 @@ type Config struct {
 	// of a Logger of the program have the replica's id in the group "quorate".
 	Logger *slog.Logger
 	// Observer receives events, after the log.
-	Observer scheduler.Observer
+	Observer event.Observer
 	// Metrics, if set, count and measure what the replica does: new(metrics.Metrics).
 	// They are served as /metrics on http.probes_listen or http.listen.
 	Metrics Metrics
@@ -239,7 +240,7 @@ type Store interface {
 // scheduler/metrics, which is a prometheus.Collector, too.
 type Metrics interface {
 	Begin(r view.Host, maxJobs int, nodes func() *membership.Set)
-	Observe(e scheduler.Event)
+	Observe(e event.Event)
 	NodesObserver() membership.Observer
 	UsersFailed(failed bool)
 	Handler() http.Handler // GET /metrics
@@ -248,7 +249,7 @@ type Metrics interface {
 // Traces makes spans of what the replica runs: traces.New of package scheduler/traces.
 type Traces interface {
 	Begin(replica string)
-	Observe(e scheduler.Event)
+	Observe(e event.Event)
 	Middleware(next jobs.Handler) jobs.Handler
 }
 
@@ -256,7 +257,7 @@ type Traces interface {
 // package replica/dashboard.
 type Dashboard interface {
 	Begin(r view.Host, cfg *config.Config, listener net.Listener) error
-	Observe(e scheduler.Event)
+	Observe(e event.Event)
 	Start(ctx context.Context) error
 	Stop() error
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -33,53 +34,53 @@ type unrecorded struct {
 
 // observe logs what the scheduler does: what concerns somebody as info, what
 // went wrong as warning or error, the rest as debug.
-func (e events) observe(ev scheduler.Event) {
+func (e events) observe(ev event.Event) {
 	en := ev.Entry
 	switch ev.Kind {
-	case scheduler.EventClaimed:
+	case event.Claimed:
 		e.log.Info("tick won", slog.String("job", en.Job), slog.String("tick", claimed(en)), slog.Any("token", en.Token),
 			slog.Int("attempt", en.Attempt), votes(en.Votes), slog.Duration("took", ev.Took))
-	case scheduler.EventLost:
+	case event.Lost:
 		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err))
-	case scheduler.EventRetrying:
+	case event.Retrying:
 		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err), "in", ev.In)
-	case scheduler.EventUnread:
+	case event.Unread:
 		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", oneLine(ev.Err))
-	case scheduler.EventDecided: // another replica may run it: what this one knows concerns nobody yet
+	case event.Decided: // another replica may run it: what this one knows concerns nobody yet
 		e.log.Info("not run here", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
-	case scheduler.EventSettled:
+	case event.Settled:
 		e.settled(en, ev.Err)
-	case scheduler.EventExtended:
+	case event.Extended:
 		e.extended(ev)
-	case scheduler.EventLate:
+	case event.Late:
 		e.log.Warn("run starts late", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "by", ev.By)
-	case scheduler.EventLeaseLost:
+	case event.LeaseLost:
 		e.log.Warn("lease lost: the run is told to stop", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "cause", oneLine(ev.Err))
-	case scheduler.EventChained:
+	case event.Chained:
 		e.chained(ev)
-	case scheduler.EventNotArchived:
+	case event.NotArchived:
 		e.log.Warn("the log of a run could not be stored", "job", en.Job, "tick", claimed(en), "error", oneLine(ev.Err))
-	case scheduler.EventOverdue:
+	case event.Overdue:
 		e.log.Error("job ignores the end of its context", "job", en.Job, "tick", claimed(en), "token", en.Token, "since", ev.Since)
-	case scheduler.EventFinished:
+	case event.Finished:
 		e.finished(en, ev.Err)
-	case scheduler.EventRecorded:
+	case event.Recorded:
 		e.recorded(en, ev.Err)
-	case scheduler.EventOverslept:
+	case event.Overslept:
 		e.log.Warn("ticks passed unnoticed, too many to record each", "job", en.Job, "from", jobs.FormatTick(ev.Since), "before", jobs.FormatTick(ev.Before))
-	case scheduler.EventForgotten:
+	case event.Forgotten:
 		e.forgotten(en.Job, ev.Since, ev.Err)
-	case scheduler.EventUpdated:
+	case event.Updated:
 		e.updated(ev.Diff)
-	case scheduler.EventUpdateFailed:
+	case event.UpdateFailed:
 		e.updateFailed(ev.Err)
-	case scheduler.EventClockJumped:
+	case event.ClockJumped:
 		e.log.Warn("the clock jumped: this machine was suspended, or somebody set its clock", "by", ev.By)
-	case scheduler.EventTwin:
+	case event.Twin:
 		e.log.Warn(view.TwinsText, "other", ev.Other)
-	case scheduler.EventStranger:
+	case event.Stranger:
 		e.stranger(ev)
-	case scheduler.EventDraining:
+	case event.Draining:
 		e.draining(ev.Running)
 	}
 }
@@ -118,7 +119,7 @@ func (e events) recorded(en ledger.Entry, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case errors.Is(err, scheduler.ErrDropped): // listings compute it
+	case errors.Is(err, event.ErrDropped): // listings compute it
 		e.dropped()
 	case err != nil:
 		if o.ticks++; o.ticks > 1 {
@@ -146,7 +147,7 @@ func (e events) reason(en ledger.Entry) string {
 }
 
 // extended tells once each that extensions of a lease begin to fail, and that one has succeeded again.
-func (e events) extended(ev scheduler.Event) {
+func (e events) extended(ev event.Event) {
 	attrs := []any{"job", ev.Entry.Job, "tick", claimed(ev.Entry), "token", ev.Entry.Token, "deadline", ev.Deadline}
 	last := ev.Entry.Beats.Last // the one of this event, too
 	failedBefore := len(last) > 1 && last[len(last)-2].Failed
@@ -162,7 +163,7 @@ func (e events) extended(ev scheduler.Event) {
 	}
 }
 
-func (e events) chained(ev scheduler.Event) {
+func (e events) chained(ev event.Event) {
 	attrs := []any{"job", ev.Entry.Job, "run", ev.Run, "triggers", ev.Triggers}
 	if ev.Err != nil {
 		e.log.Error("job was not triggered by the end of a run", append(attrs, "error", oneLine(ev.Err))...)
@@ -262,7 +263,7 @@ func oneLine(err error) string { return config.OneLine(err.Error()) }
 const manyJobs = 20
 
 // updated says what a reload has changed, in a line per job.
-func (e events) updated(d scheduler.Diff) {
+func (e events) updated(d event.Diff) {
 	e.each("job added", d.Added, nil)
 	e.each("job changed", d.Changed, func(job string) []any {
 		var names []string
@@ -287,7 +288,7 @@ func (e events) forgotten(job string, served time.Time, err error) {
 }
 
 // stranger says which names have other jobs on another replica.
-func (e events) stranger(ev scheduler.Event) {
+func (e events) stranger(ev event.Event) {
 	where := e.log.With("other", ev.Other, "program", programName(), "since", jobs.FormatTick(ev.Since.Round(0)))
 	if ev.Err != nil {
 		where.Warn("another live replica serves another set of jobs, and no roll-out explains it; whether they have the same names is not known", "error", oneLine(ev.Err))

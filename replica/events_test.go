@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -31,18 +31,18 @@ func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 		Reason: ledger.Reason{Code: ledger.CodeNoQuorum, Variant: ledger.VariantStore, Details: &ledger.Details{Text: down.Error()}},
 	}
 	for range 3 {
-		e.observe(scheduler.Event{Kind: scheduler.EventDecided, Entry: en})
-		e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en, Err: down})
+		e.observe(event.Event{Kind: event.Decided, Entry: en})
+		e.observe(event.Event{Kind: event.Recorded, Entry: en, Err: down})
 	}
 	warnings := func() int { return strings.Count(log.String(), "level=WARN") }
 	if warnings() != 1 || !strings.Contains(log.String(), "the ledger cannot be written") {
 		t.Errorf("during the outage:\n%s", log.String())
 	}
 	for range 2 { // two of them were run by others
-		e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en})
+		e.observe(event.Event{Kind: event.Recorded, Entry: en})
 	}
-	e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en})
-	e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en})
+	e.observe(event.Event{Kind: event.Recorded, Entry: en})
+	e.observe(event.Event{Kind: event.Settled, Entry: en})
 	text := log.String()
 	if warnings() != 2 || strings.Count(text, `msg="tick missed"`) != 1 || strings.Count(text, "ticks=3") != 1 || strings.Contains(text, "user=") || strings.Contains(text, "quorum ") {
 		t.Errorf("after the outage:\n%s", text)
@@ -51,20 +51,20 @@ func TestWarningsOfTicksThatDidNotRun(t *testing.T) {
 		t.Errorf("the log lacks what this replica did not do:\n%s", text)
 	}
 	for range 3 { // too many wait
-		e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en, Err: scheduler.ErrDropped})
-		e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en, Err: scheduler.ErrDropped})
+		e.observe(event.Event{Kind: event.Recorded, Entry: en, Err: event.ErrDropped})
+		e.observe(event.Event{Kind: event.Settled, Entry: en, Err: event.ErrDropped})
 	}
 	text = log.String()
 	if warnings() != 3 || strings.Count(text, "are given up") != 1 || strings.Count(text, "it is not known whether another replica ran the tick") != 3 {
 		t.Errorf("the log of ticks that are given up:\n%s", text)
 	}
-	e.observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: en, Err: down}) // another outage
-	e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en, Err: scheduler.ErrDropped})
+	e.observe(event.Event{Kind: event.Recorded, Entry: en, Err: down}) // another outage
+	e.observe(event.Event{Kind: event.Settled, Entry: en, Err: event.ErrDropped})
 	if text = log.String(); warnings() != 5 || strings.Count(text, "are given up") != 2 {
 		t.Errorf("the log of another outage:\n%s", text)
 	}
 	en.Outcome = ledger.Skipped
-	e.observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: en})
+	e.observe(event.Event{Kind: event.Settled, Entry: en})
 	if text = log.String(); warnings() != 5 || !strings.Contains(text, `level=INFO msg="tick skipped"`) {
 		t.Errorf("the log of a skipped tick:\n%s", text)
 	}
@@ -75,7 +75,7 @@ func TestWarningsOfStrangers(t *testing.T) {
 	t.Parallel()
 	var log logtest.Buffer
 	e := events{slog.New(slog.NewTextHandler(&log, nil)), new(unrecorded)}
-	e.observe(scheduler.Event{Kind: scheduler.EventStranger, Other: "b", Err: errors.New("the set is too large")})
+	e.observe(event.Event{Kind: event.Stranger, Other: "b", Err: errors.New("the set is too large")})
 	if text := log.String(); !strings.Contains(text, `level=WARN msg="another live replica serves another set of jobs`) || !strings.Contains(text, "too large") {
 		t.Errorf("the log of a set that is too large:\n%s", text)
 	}
@@ -83,7 +83,7 @@ func TestWarningsOfStrangers(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("job%02d", i)
 	}
-	e.observe(scheduler.Event{Kind: scheduler.EventStranger, Other: "b", Jobs: names})
+	e.observe(event.Event{Kind: event.Stranger, Other: "b", Jobs: names})
 	if text := log.String(); !strings.Contains(text, "jobs=30") || !strings.Contains(text, "job19") || strings.Contains(text, "job20") {
 		t.Errorf("the log of thirty jobs:\n%s", text)
 	}
@@ -109,8 +109,8 @@ func TestLeaseThatIsNotExtendedIsToldOnce(t *testing.T) {
 				var failed atomic.Int64
 				r, err := New(Config{
 					ID: "a", Store: m, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-					Observer: func(e scheduler.Event) {
-						if e.Kind == scheduler.EventExtended && e.Err != nil {
+					Observer: func(e event.Event) {
+						if e.Kind == event.Extended && e.Err != nil {
 							failed.Add(1)
 						}
 					},

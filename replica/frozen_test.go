@@ -16,6 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -70,7 +71,7 @@ func TestFrozenReplicasTellWhatTheLedgerHas(t *testing.T) {
 			told := events{slog.New(slog.NewTextHandler(&log, nil)), new(unrecorded)}
 			setup := schedtest.Setup{
 				Jobs: []scheduler.Job{{Name: "hourly", Schedule: every, Handler: func(context.Context, jobs.Run) error { return nil }}},
-				Config: scheduler.Config{NotifySettled: true, Observer: func(e scheduler.Event) {
+				Config: scheduler.Config{NotifySettled: true, Observer: func(e event.Event) {
 					told.observe(e)
 					if s := sink.Load(); s != nil {
 						s.Observe(e)

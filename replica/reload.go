@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // A reloader reads the configuration again and serves its jobs.
@@ -107,7 +108,7 @@ func (l *reloader) read() {
 		return
 	}
 	if err != nil || l.failed {
-		l.replica.observer(scheduler.Event{Kind: scheduler.EventUpdateFailed, Err: err})
+		l.replica.observer(event.Event{Kind: event.UpdateFailed, Err: err})
 	}
 	l.failed = err != nil
 }

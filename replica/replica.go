@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // A Replica is one replica, ready to Run.
@@ -29,7 +30,7 @@ type Replica struct {
 
 	backend   backend
 	scheduler *scheduler.Scheduler
-	observer  scheduler.Observer
+	observer  event.Observer
 	webhooks  sinks
 	metrics   Metrics   // nil: not counted
 	dashboard Dashboard // nil without http.listen
@@ -151,8 +152,8 @@ func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Confi
 }
 
 // listeners returns an observer that tells all parts what happens, in order.
-func (r *Replica) listeners(options Config) scheduler.Observer {
-	list := []scheduler.Observer{events{r.log, new(unrecorded)}.observe}
+func (r *Replica) listeners(options Config) event.Observer {
+	list := []event.Observer{events{r.log, new(unrecorded)}.observe}
 	if options.Observer != nil {
 		list = append(list, options.Observer)
 	}
@@ -167,7 +168,7 @@ func (r *Replica) listeners(options Config) scheduler.Observer {
 		options.Traces.Begin(r.id)
 		list = append(list, options.Traces.Observe)
 	}
-	return func(e scheduler.Event) {
+	return func(e event.Event) {
 		for _, observe := range list {
 			observe(e)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // countTicks registers count, which sends the run to the channel.
@@ -196,8 +197,8 @@ func TestAbortEndsADrain(t *testing.T) {
 		finished := 0
 		r, err := newReplica(cfg, registry, Config{
 			Logger: slog.New(slog.DiscardHandler), Redis: Redis{Dial: minis.Dial, Embedded: true},
-			Observer: func(e scheduler.Event) {
-				if e.Kind == scheduler.EventFinished {
+			Observer: func(e event.Event) {
+				if e.Kind == event.Finished {
 					finished++
 				}
 			},

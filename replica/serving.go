@@ -20,6 +20,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -268,7 +269,7 @@ func newSinks(c *config.Config, id string, log *slog.Logger, tagsOf func(job str
 	return all, nil
 }
 
-func (s sinks) observe(e scheduler.Event) {
+func (s sinks) observe(e event.Event) {
 	for _, sink := range s {
 		sink.Observe(e)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -159,10 +160,10 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	for i, m := range contenders {
 		id := fmt.Sprintf("r%02d", i)
 		left.of[id] = ticks
-		m.schedules(t, scheduler.Config{Replica: id, Timing: scheduler.Timing{BeatEvery: time.Second}, Observer: func(e scheduler.Event) {
+		m.schedules(t, scheduler.Config{Replica: id, Timing: scheduler.Timing{BeatEvery: time.Second}, Observer: func(e event.Event) {
 			switch e.Kind {
-			case scheduler.EventFinished, scheduler.EventLost, scheduler.EventDecided:
-				if i == 0 && e.Kind == scheduler.EventDecided {
+			case event.Finished, event.Lost, event.Decided:
+				if i == 0 && e.Kind == event.Decided {
 					t.Logf("%s: %s (%s)", e.Entry.ID(), e.Entry.Outcome, e.Entry.Reason)
 				}
 				left.decided(id)
@@ -387,8 +388,8 @@ func TestFrozenMajority(t *testing.T) {
 	deadlines := map[locking.Token]time.Time{}
 	m := newContender(t, cfg, scheduler.Config{
 		Replica: "a",
-		Observer: func(e scheduler.Event) {
-			if e.Kind == scheduler.EventExtended {
+		Observer: func(e event.Event) {
+			if e.Kind == event.Extended {
 				mu.Lock()
 				defer mu.Unlock()
 				deadlines[e.Entry.Token] = e.Deadline

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -79,7 +80,7 @@ func TestLateRunsAreTold(t *testing.T) {
 		c.locker = lateLocker{c.locker, 3 * time.Second}
 		stop := c.start(c.replica("a", func(cfg *scheduler.Config) {
 			cfg.TTL = 10 * time.Second
-			on(cfg, scheduler.EventLate, func(ev scheduler.Event) {
+			on(cfg, event.Late, func(ev event.Event) {
 				e := ev.Entry
 				late = append(late, fmt.Sprint(e.Job, " ", c.at(e.Tick), " by ", ev.By, " ", e.Trigger, " ", c.at(e.Started)))
 			})
@@ -125,10 +126,10 @@ func TestLostLeasesAreTold(t *testing.T) {
 			var told []string
 			stop := c.start(c.replica("a", func(cfg *scheduler.Config) {
 				cfg.MaxHold = 3 * time.Second
-				on(cfg, scheduler.EventLeaseLost, func(e scheduler.Event) {
+				on(cfg, event.LeaseLost, func(e event.Event) {
 					told = append(told, fmt.Sprint(e.Entry.Job, " ", c.at(e.Entry.Tick), " ", errors.Is(e.Err, locking.ErrLeaseLost)))
 				})
-				on(cfg, scheduler.EventFinished, func(e scheduler.Event) { told = append(told, string(e.Entry.Outcome)) })
+				on(cfg, event.Finished, func(e event.Event) { told = append(told, string(e.Entry.Outcome)) })
 			}, every(t, "30s", "j", handler)))
 			time.Sleep(45 * time.Second)
 			c.stop(stop)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // A scripted Locker refuses for the given reasons, one after the other, then grants. With
@@ -245,7 +246,7 @@ func TestPausedBeforeTheWorkBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			on(cfg, scheduler.EventClaimed, func(scheduler.Event) { time.Sleep(cfg.TTL) })
+			on(cfg, event.Claimed, func(event.Event) { time.Sleep(cfg.TTL) })
 		}, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(15 * time.Second)
 		c.stop(stop)
@@ -264,7 +265,7 @@ func TestDecidedInTime(t *testing.T) {
 		c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
 		var late []time.Duration
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			on(cfg, scheduler.EventDecided, func(e scheduler.Event) {
+			on(cfg, event.Decided, func(e event.Event) {
 				if took := time.Since(e.Entry.Tick); took >= time.Second {
 					late = append(late, took)
 				}

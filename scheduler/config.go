@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -26,8 +27,8 @@ type Config struct {
 	Stores
 	Timing
 
-	Observer Observer // none: events are dropped
-	// NotifySettled sends EventSettled to Observer. It costs one query of the ledger for each
+	Observer event.Observer // none: events are dropped
+	// NotifySettled sends event.Settled to Observer. It costs one query of the ledger for each
 	// tick that nobody ran, by the first replica that records it.
 	NotifySettled bool
 	// Middleware wraps each call of a function, the first one outermost, outside of the
@@ -103,7 +104,7 @@ func (c Config) WithDefaults() Config {
 		c.Random = randomDelay
 	}
 	if c.Observer == nil {
-		c.Observer = func(Event) {}
+		c.Observer = func(event.Event) {}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // A drain has three steps, each with its own time: it ends claims at once, runs after
@@ -19,7 +20,7 @@ func (e *engine) drain() error {
 	e.dispatch.draining = true
 	close(e.closing)
 	e.stop.claims(jobs.ErrDraining)
-	e.cfg.Observer(Event{Kind: EventDraining, Running: e.jobs.running()})
+	e.cfg.Observer(event.Event{Kind: event.Draining, Running: e.jobs.running()})
 	for _, j := range e.jobs.list { // the ticks that wait are decided
 		for _, q := range j.queues {
 			e.dispatch.proceed(j, q)

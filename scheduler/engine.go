@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -154,7 +155,7 @@ func (e *engine) noteReady() {
 // wake starts what is due.
 func (e *engine) wake() {
 	if by := e.drift.jump(); by != 0 {
-		e.cfg.Observer(Event{Kind: EventClockJumped, By: by})
+		e.cfg.Observer(event.Event{Kind: event.ClockJumped, By: by})
 		if by < 0 {
 			e.jobs.replan(e.clock.wall(), e.cfg.Window)
 			if !e.ready.IsZero() { // else it is ahead, and ticks until then count as nobody's

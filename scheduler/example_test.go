@@ -8,6 +8,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -31,8 +32,8 @@ func Example() {
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "replica-1",
 		Stores:  scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)},
-		Observer: func(e scheduler.Event) {
-			if e.Kind == scheduler.EventFinished {
+		Observer: func(e event.Event) {
+			if e.Kind == event.Finished {
 				fmt.Println(e.Entry.Job, e.Entry.Outcome)
 			}
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -77,8 +78,8 @@ func TestFirstTicksAreNotMissed(t *testing.T) {
 				start := func(id string) func() error {
 					return c.start(c.replica(id, func(cfg *scheduler.Config) {
 						cfg.Locker, cfg.Commands, cfg.State, cfg.NotifySettled = store, store, store.state, true
-						cfg.Observer = func(e scheduler.Event) {
-							if e.Kind == scheduler.EventSettled && e.Entry.Tick.Before(begun.Add(grace)) {
+						cfg.Observer = func(e event.Event) {
+							if e.Kind == event.Settled && e.Entry.Tick.Before(begun.Add(grace)) {
 								told.Add(1)
 							}
 						}

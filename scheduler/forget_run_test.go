@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // TestForget: a job that was removed from all replicas is forgotten, once, after
@@ -24,7 +25,7 @@ func TestForget(t *testing.T) {
 					c.say(id, "forgets %s after %d h", key, time.Since(c.begun)/time.Hour)
 					return nil
 				}
-				on(cfg, scheduler.EventForgotten, func(e scheduler.Event) {
+				on(cfg, event.Forgotten, func(e event.Event) {
 					c.say(id, "forgot %s %v", e.Entry.Job, e.Err)
 					if lasted := time.Since(e.Since); lasted < 5*time.Hour || lasted > 8*time.Hour {
 						t.Errorf("%s was last served %v ago", e.Entry.Job, lasted)

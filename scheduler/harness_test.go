@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -109,39 +110,39 @@ func (c *cluster) leaseEnd(at time.Duration) string {
 	return jobs.FormatTick(c.begun.Add(at - c.early))
 }
 
-func (c *cluster) observer(id string) scheduler.Observer {
-	return func(ev scheduler.Event) {
+func (c *cluster) observer(id string) event.Observer {
+	return func(ev event.Event) {
 		e, at := ev.Entry, c.at(ev.Entry.OrderKey())
 		switch ev.Kind {
-		case scheduler.EventClaimed, scheduler.EventLost, scheduler.EventRetrying:
+		case event.Claimed, event.Lost, event.Retrying:
 			c.say(id, "%s %s %v", ev.Kind, e.Job, at)
-		case scheduler.EventDecided:
+		case event.Decided:
 			c.say(id, "%s %s %v: %s", e.Outcome, e.Job, c.at(e.Tick), e.Reason)
-		case scheduler.EventOverdue:
+		case event.Overdue:
 			c.say(id, "overdue %s since %v", e.Job, c.at(ev.Since))
-		case scheduler.EventRefused:
+		case event.Refused:
 			stale, _ := errors.AsType[*fence.StaleError](ev.Err)
 			c.say(id, "refused %s %v %s by %d", e.Job, at, stale.Resource, stale.Seen-stale.Token)
-		case scheduler.EventFinished:
+		case event.Finished:
 			c.say(id, "finished %s %v %s %v", e.Job, c.at(e.Tick), e.Outcome, ev.Err)
-		case scheduler.EventClockJumped:
+		case event.ClockJumped:
 			c.say(id, "jumped %v", ev.By.Round(time.Second))
-		case scheduler.EventOverslept:
+		case event.Overslept:
 			c.say(id, "overslept %s %v to %v", e.Job, c.at(ev.Since), c.at(ev.Before))
-		case scheduler.EventUpdated:
+		case event.Updated:
 			c.say(id, "updated %v", ev.Diff)
-		case scheduler.EventUpdateFailed:
+		case event.UpdateFailed:
 			c.say(id, "update failed: %v", ev.Err)
-		case scheduler.EventDraining:
+		case event.Draining:
 			c.say(id, "draining %v", ev.Running)
 		}
 	}
 }
 
 // on calls f for each event of the kind, after the observer of cfg.
-func on(cfg *scheduler.Config, kind scheduler.EventKind, f func(scheduler.Event)) {
+func on(cfg *scheduler.Config, kind event.Kind, f func(event.Event)) {
 	before := cfg.Observer
-	cfg.Observer = func(e scheduler.Event) {
+	cfg.Observer = func(e event.Event) {
 		before(e)
 		if e.Kind == kind {
 			f(e)

@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -49,7 +50,7 @@ func TestLeaseThatEndsAtOnceIsLost(t *testing.T) {
 		c.locker = locker
 		var outcomes []ledger.Outcome
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			on(cfg, scheduler.EventFinished, func(e scheduler.Event) { outcomes = append(outcomes, e.Entry.Outcome) })
+			on(cfg, event.Finished, func(e event.Event) { outcomes = append(outcomes, e.Entry.Outcome) })
 		}, every(t, "10s", "j", c.handler(func(context.Context, jobs.Run) error {
 			locker.over.Store(true)
 			return nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
@@ -78,58 +77,6 @@ func CheckLoss(before, after []Job) error { return job.CheckLoss(before, after) 
 // BackfillSlots returns the names of the locks that backfills of the job may have used.
 // They are deleted with the job.
 func BackfillSlots(key string) []string { return job.BackfillSlots(key) }
-
-// What an Observer receives.
-type (
-	// An Observer receives each event. The engine and runs call it from their goroutines.
-	// It must not block or call the Scheduler. Logs, metrics and live views are observers.
-	Observer = event.Observer
-	// An Event is one thing that happened.
-	Event = event.Event
-	// An EventKind is the kind of an Event.
-	EventKind = event.Kind
-	// A Diff is what an update changes in a set of jobs.
-	Diff = event.Diff
-	// A Rename is a job that continues under another name.
-	Rename = event.Rename
-)
-
-// Events in the life of one tick, in the order in which they may come. Package event says
-// which fields each sets.
-const (
-	EventTried       = event.Tried
-	EventRetrying    = event.Retrying
-	EventLost        = event.Lost
-	EventClaimed     = event.Claimed
-	EventUnused      = event.Unused
-	EventStarted     = event.Started
-	EventLate        = event.Late
-	EventExtended    = event.Extended
-	EventRetried     = event.Retried
-	EventRefused     = event.Refused
-	EventLeaseLost   = event.LeaseLost
-	EventOverdue     = event.Overdue
-	EventChained     = event.Chained
-	EventReleased    = event.Released
-	EventFinished    = event.Finished
-	EventNotArchived = event.NotArchived
-	EventDecided     = event.Decided
-	EventRecorded    = event.Recorded
-	EventSettled     = event.Settled
-)
-
-// Events of a job or of the replica. Package event says which fields each sets.
-const (
-	EventOverslept    = event.Overslept
-	EventUnread       = event.Unread
-	EventForgotten    = event.Forgotten
-	EventUpdated      = event.Updated
-	EventUpdateFailed = event.UpdateFailed
-	EventClockJumped  = event.ClockJumped
-	EventTwin         = event.Twin
-	EventStranger     = event.Stranger
-	EventDraining     = event.Draining
-)
 
 // What replicas publish of themselves and their jobs.
 type (
@@ -225,12 +172,7 @@ func PackJobs(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 func UnpackJobs(packed []byte) (JobSet, error) { return roster.UnpackJobs(packed) }
 
 var (
-	// ErrDropped is the Err of an EventRecorded whose tick never reached the ledger: too
-	// many waited for a quorum, or the replica stopped first. It is that of an EventSettled
-	// whose tick waited too long among too many to be looked at again.
-	ErrDropped = event.ErrDropped
-
-	// ErrHalfWritten is the Err of an EventUpdateFailed whose new jobs lack most of the old
+	// ErrHalfWritten is the Err of an event.UpdateFailed whose new jobs lack most of the old
 	// ones, or whose file seems to be cut off. They are served if they are found the same
 	// some time later.
 	ErrHalfWritten = job.ErrHalfWritten

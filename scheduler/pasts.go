@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
@@ -128,7 +129,7 @@ func (e *engine) applyScan(s *catchup.Scan) {
 	}
 	switch {
 	case s.Found.Err != nil:
-		e.cfg.Observer(Event{Kind: EventUnread, Entry: ledger.Entry{Job: j.Name}, Err: s.Found.Err})
+		e.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: j.Name}, Err: s.Found.Err})
 		if s.Urgent && s.Accounts() && roster.Passing(s.Found.Err) {
 			e.pasts.scanLater(j, s.Span) // too late to catch up, not to record
 			e.startScans()
@@ -137,7 +138,7 @@ func (e *engine) applyScan(s *catchup.Scan) {
 		e.pasts.wasRead(j, s.Before.Equal)
 	}
 	if !s.Found.First.IsZero() {
-		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: s.Found.First, Before: s.Found.Before})
+		e.cfg.Observer(event.Event{Kind: event.Overslept, Entry: ledger.Entry{Job: j.Name}, Since: s.Found.First, Before: s.Found.Before})
 	}
 	if !s.Found.Rerun.IsZero() {
 		q.insert(s.Found.Rerun)
@@ -220,7 +221,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 		}
 	}
 	if !o.first.IsZero() {
-		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: o.first, Before: o.before})
+		e.cfg.Observer(event.Event{Kind: event.Overslept, Entry: ledger.Entry{Job: j.Name}, Since: o.first, Before: o.before})
 	}
 	return o.open
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -60,7 +61,7 @@ func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
 			stop := c.start(c.replica(id, func(cfg *scheduler.Config) {
 				cfg.Ledger = store
 				if id == "busy" {
-					on(cfg, scheduler.EventDecided, func(scheduler.Event) { time.Sleep(10 * time.Millisecond) })
+					on(cfg, event.Decided, func(event.Event) { time.Sleep(10 * time.Millisecond) })
 				}
 			}, list...))
 			defer func() { _ = stop() }()

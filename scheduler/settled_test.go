@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // A tick that no replica ran is reported by one of them, a tick that another ran by none.
@@ -24,7 +25,7 @@ func TestSettledIsToldOnce(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			stops = append(stops, c.start(c.replica(id, func(cfg *scheduler.Config) {
 				cfg.NotifySettled = true
-				on(cfg, scheduler.EventSettled, func(e scheduler.Event) {
+				on(cfg, event.Settled, func(e event.Event) {
 					mu.Lock()
 					defer mu.Unlock()
 					told = append(told, fmt.Sprint(e.Entry.Job, " ", c.at(e.Entry.Tick), " ", e.Entry.Outcome))

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // Events for metrics and traces come in order, with their durations.
@@ -28,20 +29,20 @@ func TestARunIsToldStepByStep(t *testing.T) {
 		}))
 		job.Jitter = time.Second
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Observer = func(ev scheduler.Event) {
+			cfg.Observer = func(ev event.Event) {
 				e := ev.Entry
 				switch ev.Kind {
-				case scheduler.EventTried:
+				case event.Tried:
 					say("tried %s %v in %v: %v", e.Job, c.at(e.Tick), ev.Took, ev.Err)
-				case scheduler.EventClaimed:
+				case event.Claimed:
 					say("claimed %s", ev.Run)
-				case scheduler.EventStarted:
+				case event.Started:
 					say("started %s %v %s %s token %t attempt %d votes %d behind %v", e.Job, c.at(e.Tick), e.Trigger, e.Outcome, e.Token != 0, e.Attempt, e.Votes.For, ev.By)
-				case scheduler.EventExtended:
+				case event.Extended:
 					say("extended with %v left in %v: %v", ev.Left, ev.Took, ev.Err)
-				case scheduler.EventReleased:
+				case event.Released:
 					say("released with %v left in %v: %v", ev.Left, ev.Took, ev.Err)
-				case scheduler.EventFinished:
+				case event.Finished:
 					say("finished %s %s", ev.Run, e.Outcome)
 				}
 			}
@@ -88,16 +89,16 @@ func TestUnusedClaimsAreTold(t *testing.T) {
 		c := newCluster(t)
 		var told []string
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Observer = func(e scheduler.Event) {
+			cfg.Observer = func(e event.Event) {
 				switch e.Kind {
-				case scheduler.EventClaimed:
+				case event.Claimed:
 					told = append(told, "claimed")
 					time.Sleep(3 * time.Second) // like a stopped process
-				case scheduler.EventStarted, scheduler.EventLate, scheduler.EventFinished:
+				case event.Started, event.Late, event.Finished:
 					told = append(told, string(e.Kind))
-				case scheduler.EventUnused:
+				case event.Unused:
 					told = append(told, fmt.Sprint("unused ", e.Entry.Job, " ", c.at(e.Entry.Tick)))
-				case scheduler.EventDecided:
+				case event.Decided:
 					told = append(told, string(e.Entry.Outcome)+" "+e.Entry.Reason.String())
 				}
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // failing fails with the listed errors, and then succeeds.
@@ -178,7 +179,7 @@ func TestWhatTriesLearn(t *testing.T) {
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
 			noJitter(cfg)
 			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			on(cfg, scheduler.EventRetried, func(e scheduler.Event) {
+			on(cfg, event.Retried, func(e event.Event) {
 				retried = append(retried, fmt.Sprint(e.Entry.Job, c.at(e.Entry.Tick), e.Call, e.Err, e.In))
 			})
 		}, job))
@@ -233,7 +234,7 @@ func TestDrainEndsTries(t *testing.T) {
 				retried := 0
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
 					noJitter(cfg)
-					on(cfg, scheduler.EventRetried, func(scheduler.Event) { retried++ })
+					on(cfg, event.Retried, func(event.Event) { retried++ })
 				}, job))
 				time.Sleep(tt.at)
 				c.stop(stop)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -54,7 +55,7 @@ func values(list []*job.Job) []Job {
 //
 // An error changes nothing. It joins everything that is wrong with list, or is ErrStopped
 // when Run drains or has returned.
-func (s *Scheduler) Update(list []Job) (Diff, error) {
+func (s *Scheduler) Update(list []Job) (event.Diff, error) {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	return s.set(list, values(s.lineup.sourced))
@@ -62,24 +63,24 @@ func (s *Scheduler) Update(list []Job) (Diff, error) {
 
 // set checks the jobs, passes them to the loop, and returns what changed. One caller at a time:
 // it holds lineup.mu, or is New.
-func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
+func (s *Scheduler) set(own, sourced []Job) (event.Diff, error) {
 	q := &s.lineup
 	all := slices.Concat(own, sourced)
 	if err := job.Validate(all); err != nil {
-		return Diff{}, err
+		return event.Diff{}, err
 	}
 	list := job.List(all)
 	if err := q.validateRenames(list); err != nil {
-		return Diff{}, err
+		return event.Diff{}, err
 	}
 	a := s.compare(list)
 	if err := q.take(a); err != nil {
-		return Diff{}, err
+		return event.Diff{}, err
 	}
 	q.own, q.sourced = list[:len(own):len(own)], list[len(own):]
 	s.public.Serve(list)
 	if !a.diff.Empty() && q.engine != nil {
-		s.cfg.Observer(Event{Kind: EventUpdated, Diff: a.diff})
+		s.cfg.Observer(event.Event{Kind: event.Updated, Diff: a.diff})
 	}
 	return a.diff, nil
 }
@@ -106,7 +107,7 @@ type jobChanges struct {
 	added   []*served
 	kept    []revision
 	removed []*served
-	diff    Diff
+	diff    event.Diff
 }
 
 // A revision is the new definition of a job that stays.
@@ -140,7 +141,7 @@ func (s *Scheduler) compare(after []*job.Job) jobChanges {
 		}
 		r, was := revision{served: have, now: j}, have.job
 		if was.Name != j.Name {
-			r.changed, d.Renamed = true, append(d.Renamed, Rename{From: was.Name, To: j.Name})
+			r.changed, d.Renamed = true, append(d.Renamed, event.Rename{From: was.Name, To: j.Name})
 		}
 		if was.Hash != j.Hash {
 			r.changed, d.Changed, versions[j.Name] = true, append(d.Changed, j.Name), [2]*job.Job{was, j}
@@ -159,7 +160,7 @@ func (s *Scheduler) compare(after []*job.Job) jobChanges {
 	for _, names := range [][]string{d.Added, d.Changed, d.Removed} {
 		slices.Sort(names)
 	}
-	slices.SortFunc(d.Renamed, func(x, y Rename) int { return strings.Compare(x.To, y.To) })
+	slices.SortFunc(d.Renamed, func(x, y event.Rename) int { return strings.Compare(x.To, y.To) })
 	return a
 }
 
@@ -350,7 +351,7 @@ func (s *Scheduler) follow(ctx context.Context) {
 			text = err.Error()
 		}
 		if text != last { // a failure, once while it stays the same, or its end
-			s.cfg.Observer(Event{Kind: EventUpdateFailed, Err: err})
+			s.cfg.Observer(event.Event{Kind: event.UpdateFailed, Err: err})
 			last = text
 		}
 		select {

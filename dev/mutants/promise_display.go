@@ -11,10 +11,10 @@ var display = promise{
 			{"internal/console/view/recent.go", "job < c.job }", "job <= c.job }"},
 		}},
 		{"metrics: every replica counts a missed tick", in("scheduler/metrics", "TestWhatEventsCount"), []edit{
-			{"scheduler/metrics/ticks.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventDecided:"},
+			{"scheduler/metrics/ticks.go", "case event.Settled:", "case event.Settled, event.Decided:"},
 		}},
 		{"webhooks: missed before the ledger says so", in("internal/console/webhook", "TestMissedIsToldOnceTheLedgerSaysSo"), []edit{
-			{"internal/console/webhook/sink.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventRecorded:"},
+			{"internal/console/webhook/sink.go", "case event.Settled:", "case event.Settled, event.Recorded:"},
 		}},
 		{"log: what one replica did not do is a warning", in(replica, "TestWarningsOfTicksThatDidNotRun"), []edit{
 			{replica + "events.go", `Info("not run here"`, `Warn("not run here"`},

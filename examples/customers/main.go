@@ -21,7 +21,7 @@ import (
 
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 func main() {
@@ -79,11 +79,11 @@ func newReplica(urls []string, b *billing) (*replica.Replica, error) {
 		Redis:  replica.Redis{Nodes: urls, Embedded: true, RestartGrace: 2 * time.Second},
 		Lock:   replica.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
 		Source: b, Logger: slog.New(slog.DiscardHandler),
-		Observer: func(e scheduler.Event) {
+		Observer: func(e event.Event) {
 			switch e.Kind {
-			case scheduler.EventUpdated:
+			case event.Updated:
 				fmt.Fprintln(b.out, "   ", e.Diff)
-			case scheduler.EventUpdateFailed:
+			case event.UpdateFailed:
 				b.failed(e.Err)
 			}
 		},

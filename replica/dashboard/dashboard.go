@@ -22,7 +22,7 @@ import (
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/pages"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -153,12 +153,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) SetUsers(list []identity.User) error { return h.gate.SetUsers(list) }
 
 // Observe sends this replica's events sooner, and records the contests that it loses. It is
-// a scheduler.Observer.
-func (h *Handler) Observe(e scheduler.Event) {
+// a event.Observer.
+func (h *Handler) Observe(e event.Event) {
 	switch e.Kind {
-	case scheduler.EventClaimed, scheduler.EventFinished, scheduler.EventRecorded:
+	case event.Claimed, event.Finished, event.Recorded:
 		h.api.Nudge()
-	case scheduler.EventLost:
+	case event.Lost:
 		h.pages.Lost(e.Entry.Job, e.Entry.OrderKey())
 	}
 }

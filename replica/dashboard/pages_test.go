@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -347,7 +348,7 @@ func TestCommandsAreShownByRole(t *testing.T) {
 func TestLostContests(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.Observe(scheduler.Event{Kind: scheduler.EventLost, Entry: ledger.Entry{Job: "report", Tick: time.Now()}})
+	r.Observe(event.Event{Kind: event.Lost, Entry: ledger.Entry{Job: "report", Tick: time.Now()}})
 	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Count(text, `class="calm lost"`) != 1 {
 		t.Errorf("no lost contest is drawn: %s", text)
 	}
@@ -463,7 +464,7 @@ func TestContestsDoNotBuryRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for n := range 60 {
-		r.Observe(scheduler.Event{Kind: scheduler.EventLost, Entry: ledger.Entry{Job: "report", Tick: time.Now().Add(-time.Duration(n) * time.Second)}})
+		r.Observe(event.Event{Kind: event.Lost, Entry: ledger.Entry{Job: "report", Tick: time.Now().Add(-time.Duration(n) * time.Second)}})
 	}
 	text := string(r.ask(viewer, "GET", "/?range=15m", "").body)
 	runs := regexp.MustCompile(`<rect class="run" [^>]*y="(\d+)"`).FindAllStringSubmatch(text, -1)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -90,7 +90,7 @@ func (s *Server) Begin(r view.Host, cfg *config.Config, listener net.Listener) e
 }
 
 // Observe makes events of this replica come sooner.
-func (s *Server) Observe(e scheduler.Event) { s.web.Observe(e) }
+func (s *Server) Observe(e event.Event) { s.web.Observe(e) }
 
 // Start listens and serves.
 func (s *Server) Start(ctx context.Context) error {

@@ -127,6 +127,12 @@ func (e Entry) ID() string {
 	return id
 }
 
+// Named returns e with the name of the job, for observers. The nodes may know another name.
+func (e Entry) Named(job string) Entry {
+	e.Job = job
+	return e
+}
+
 // OrderKey is the tick's place in its stream, and in listings.
 func (e Entry) OrderKey() time.Time {
 	if e.Order.IsZero() {

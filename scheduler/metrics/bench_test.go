@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/metrics"
 )
@@ -27,10 +27,10 @@ func BenchmarkRun(b *testing.B) {
 				n.Replied(rule, r)
 			}
 		}
-		m.Observe(scheduler.Event{Kind: scheduler.EventTried, Entry: begun, Took: time.Millisecond})
-		m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: begun, Took: time.Millisecond})
-		m.Observe(scheduler.Event{Kind: scheduler.EventStarted, Entry: begun, By: time.Millisecond})
-		m.Observe(scheduler.Event{Kind: scheduler.EventReleased, Entry: done, Left: time.Second, Took: time.Millisecond})
-		m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: done})
+		m.Observe(event.Event{Kind: event.Tried, Entry: begun, Took: time.Millisecond})
+		m.Observe(event.Event{Kind: event.Claimed, Entry: begun, Took: time.Millisecond})
+		m.Observe(event.Event{Kind: event.Started, Entry: begun, By: time.Millisecond})
+		m.Observe(event.Event{Kind: event.Released, Entry: done, Left: time.Second, Took: time.Millisecond})
+		m.Observe(event.Event{Kind: event.Finished, Entry: done})
 	}
 }

@@ -28,7 +28,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // Other is the label of the jobs that have none of their own.
@@ -114,24 +114,24 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Observe counts what the scheduler tells. It is a scheduler.Observer.
-func (m *Metrics) Observe(e scheduler.Event) {
+// Observe counts what the scheduler tells. It is a event.Observer.
+func (m *Metrics) Observe(e event.Event) {
 	m.claims.observe(e)
 	m.leases.observe(e)
 	m.observeTick(e)
 	switch e.Kind {
-	case scheduler.EventUpdated:
+	case event.Updated:
 		m.updated(e.Diff)
-	case scheduler.EventUpdateFailed:
+	case event.UpdateFailed:
 		m.process.updateFails.Set(flag(e.Err != nil))
-	case scheduler.EventClockJumped:
+	case event.ClockJumped:
 		m.process.clockJumps.Inc()
 	}
 }
 
 // updated follows the jobs that are served. A renamed one leaves its label to its
 // new name.
-func (m *Metrics) updated(d scheduler.Diff) {
+func (m *Metrics) updated(d event.Diff) {
 	m.process.jobs.Add(float64(len(d.Added) - len(d.Removed)))
 	var from, to []string
 	for _, r := range d.Renamed {

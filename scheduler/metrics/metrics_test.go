@@ -20,7 +20,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/metrics"
 )
@@ -85,34 +85,34 @@ func ended(o ledger.Outcome, code ledger.Code) ledger.Entry {
 func TestWhatEventsCount(t *testing.T) {
 	t.Parallel()
 	run := ended(ledger.Running, "")
-	settled := func(o ledger.Outcome, code ledger.Code) scheduler.Event {
-		return scheduler.Event{Kind: scheduler.EventSettled, Entry: ended(o, code)}
+	settled := func(o ledger.Outcome, code ledger.Code) event.Event {
+		return event.Event{Kind: event.Settled, Entry: ended(o, code)}
 	}
-	finished := func(o ledger.Outcome, code ledger.Code) scheduler.Event {
-		return scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(o, code)}
+	finished := func(o ledger.Outcome, code ledger.Code) event.Event {
+		return event.Event{Kind: event.Finished, Entry: ended(o, code)}
 	}
 	handed := finished(ledger.Interrupted, ledger.CodeDrained)
 	unkept := finished(ledger.LeaseLost, ledger.CodeLost)
 	unkept.Err = errBoom
 	caughtUp := run
 	caughtUp.Trigger = ledger.ByCatchUp
-	var refused []scheduler.Event
+	var refused []event.Event
 	for _, err := range []error{
 		locking.ErrTaken, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched, locking.ErrSplit,
 		locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture, locking.ErrRefused, errBoom, context.Canceled,
 	} {
-		refused = append(refused, scheduler.Event{Kind: scheduler.EventTried, Took: time.Second, Err: &locking.AcquireError{Reason: err}})
+		refused = append(refused, event.Event{Kind: event.Tried, Took: time.Second, Err: &locking.AcquireError{Reason: err}})
 	}
 	tests := []struct {
 		name   string
-		events []scheduler.Event
+		events []event.Event
 		want   map[string]float64
 	}{
-		{"a run that succeeds", []scheduler.Event{
-			{Kind: scheduler.EventTried, Took: time.Millisecond},
-			{Kind: scheduler.EventClaimed, Entry: run, Took: time.Millisecond},
-			{Kind: scheduler.EventStarted, Entry: run, By: time.Second},
-			{Kind: scheduler.EventReleased, Entry: run, Left: time.Second, Took: time.Millisecond},
+		{"a run that succeeds", []event.Event{
+			{Kind: event.Tried, Took: time.Millisecond},
+			{Kind: event.Claimed, Entry: run, Took: time.Millisecond},
+			{Kind: event.Started, Entry: run, By: time.Second},
+			{Kind: event.Released, Entry: run, Left: time.Second, Took: time.Millisecond},
 			finished(ledger.Succeeded, ""),
 		}, map[string]float64{
 			"claims_total{won}": 1, "claim_duration_seconds{}": 1, "start_delay_seconds{}": 1,
@@ -120,35 +120,35 @@ func TestWhatEventsCount(t *testing.T) {
 			"ticks_total{report,succeeded}": 1, "run_duration_seconds{report}": 1,
 			"job_last_success_timestamp_seconds{report}": float64(noon.Unix()) + 2.5,
 		}},
-		{"a run that goes on", []scheduler.Event{
-			{Kind: scheduler.EventClaimed, Entry: run},
-			{Kind: scheduler.EventExtended, Entry: run},
-			{Kind: scheduler.EventExtended, Entry: run, Err: locking.ErrNoQuorum},
-			{Kind: scheduler.EventOverdue, Entry: run, Since: noon},
-			{Kind: scheduler.EventLate, Entry: run, By: time.Minute},
-			{Kind: scheduler.EventRefused, Entry: run, Err: &fence.StaleError{}},
+		{"a run that goes on", []event.Event{
+			{Kind: event.Claimed, Entry: run},
+			{Kind: event.Extended, Entry: run},
+			{Kind: event.Extended, Entry: run, Err: locking.ErrNoQuorum},
+			{Kind: event.Overdue, Entry: run, Since: noon},
+			{Kind: event.Late, Entry: run, By: time.Minute},
+			{Kind: event.Refused, Entry: run, Err: &fence.StaleError{}},
 		}, map[string]float64{
 			"runs_in_progress{}": 1, "lease_extensions_total{extended}": 1, "lease_extensions_total{failed}": 1,
 			"lease_extension_duration_seconds{}": 2, "lease_validity_left_seconds{extension}": 2,
 			"runs_overdue{}": 1, "runs_late_total{report}": 1, "stale_writes_refused_total{report}": 1,
 		}},
-		{"an overdue run that ends, and loses its lease", []scheduler.Event{
-			{Kind: scheduler.EventClaimed, Entry: run},
-			{Kind: scheduler.EventExtended, Entry: run, Err: locking.ErrMaxHold},
-			{Kind: scheduler.EventLeaseLost, Entry: run, Err: locking.ErrLeaseLost},
-			{Kind: scheduler.EventOverdue, Entry: run, Since: noon},
+		{"an overdue run that ends, and loses its lease", []event.Event{
+			{Kind: event.Claimed, Entry: run},
+			{Kind: event.Extended, Entry: run, Err: locking.ErrMaxHold},
+			{Kind: event.LeaseLost, Entry: run, Err: locking.ErrLeaseLost},
+			{Kind: event.Overdue, Entry: run, Since: noon},
 			unkept,
 		}, map[string]float64{
 			"lease_extensions_total{lost}": 1, "lease_extension_duration_seconds{}": 1, "lease_validity_left_seconds{extension}": 1,
 			"leases_lost_total{}": 1, "ticks_total{report,lease_lost}": 1, "tick_reasons_total{lease_lost,lost}": 1,
 			"run_duration_seconds{report}": 1, "ledger_failures_total{end}": 1,
 		}},
-		{"a run that is handed over", []scheduler.Event{{Kind: scheduler.EventClaimed, Entry: run}, handed}, map[string]float64{"run_duration_seconds{report}": 1}},
-		{"a claim given back", []scheduler.Event{{Kind: scheduler.EventClaimed, Entry: run}, {Kind: scheduler.EventUnused, Entry: run}}, nil},
+		{"a run that is handed over", []event.Event{{Kind: event.Claimed, Entry: run}, handed}, map[string]float64{"run_duration_seconds{report}": 1}},
+		{"a claim given back", []event.Event{{Kind: event.Claimed, Entry: run}, {Kind: event.Unused, Entry: run}}, nil},
 		// How late it is is no delay of the scheduler.
-		{"a run caught up", []scheduler.Event{{Kind: scheduler.EventStarted, Entry: caughtUp, By: time.Hour}}, nil},
-		{"ticks that nobody ran", []scheduler.Event{
-			{Kind: scheduler.EventDecided, Entry: ended(ledger.Missed, ledger.CodeNoQuorum)}, // as each replica that noticed is told
+		{"a run caught up", []event.Event{{Kind: event.Started, Entry: caughtUp, By: time.Hour}}, nil},
+		{"ticks that nobody ran", []event.Event{
+			{Kind: event.Decided, Entry: ended(ledger.Missed, ledger.CodeNoQuorum)}, // as each replica that noticed is told
 			settled(ledger.Missed, ledger.CodeNoQuorum),
 			settled(ledger.Skipped, ledger.CodeOverlap),
 			settled(ledger.Missed, "of_a_later_release"),
@@ -161,18 +161,18 @@ func TestWhatEventsCount(t *testing.T) {
 			"claims_total{unvouched}": 1, "claims_total{split}": 1, "claims_total{no_quorum}": 1, "claims_total{too_slow}": 1,
 			"claims_total{clock}": 1, "claims_total{refused}": 1, "claims_total{failed}": 1, "claims_total{cancelled}": 1,
 		}},
-		{"what goes wrong around", []scheduler.Event{
-			{Kind: scheduler.EventRecorded},
-			{Kind: scheduler.EventRecorded, Err: errBoom},
-			{Kind: scheduler.EventNotArchived, Entry: run, Err: errBoom},
-			{Kind: scheduler.EventUnread, Entry: run, Err: errBoom},
-			{Kind: scheduler.EventClockJumped, By: time.Hour},
-			{Kind: scheduler.EventUpdateFailed, Err: errBoom},
+		{"what goes wrong around", []event.Event{
+			{Kind: event.Recorded},
+			{Kind: event.Recorded, Err: errBoom},
+			{Kind: event.NotArchived, Entry: run, Err: errBoom},
+			{Kind: event.Unread, Entry: run, Err: errBoom},
+			{Kind: event.ClockJumped, By: time.Hour},
+			{Kind: event.UpdateFailed, Err: errBoom},
 		}, map[string]float64{
 			"ledger_failures_total{outcome}": 1, "ledger_failures_total{log}": 1, "ledger_failures_total{past}": 1,
 			"clock_jumps_total{}": 1, "update_failed{}": 1,
 		}},
-		{"a mistake that was mended", []scheduler.Event{{Kind: scheduler.EventUpdateFailed, Err: errBoom}, {Kind: scheduler.EventUpdateFailed}}, nil},
+		{"a mistake that was mended", []event.Event{{Kind: event.UpdateFailed, Err: errBoom}, {Kind: event.UpdateFailed}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -196,12 +196,12 @@ func TestSeriesAreThereFromTheStart(t *testing.T) {
 		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Cancelled, ledger.Skipped,
 	} {
 		for _, code := range append(ledger.Codes(), "", "of_a_later_release") {
-			m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(outcome, code)})
+			m.Observe(event.Event{Kind: event.Finished, Entry: ended(outcome, code)})
 		}
 	}
 	for _, outcome := range []ledger.Outcome{ledger.Skipped, ledger.Missed} {
 		for _, code := range append(ledger.Codes(), "", "of_a_later_release") {
-			m.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: ended(outcome, code)})
+			m.Observe(event.Event{Kind: event.Settled, Entry: ended(outcome, code)})
 		}
 	}
 	for name := range values(t, m) {
@@ -218,8 +218,8 @@ func TestJobLabelsAreBounded(t *testing.T) {
 	run := func(job string) {
 		e := ended(ledger.Succeeded, "")
 		e.Job = job
-		m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: e})
-		m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: e})
+		m.Observe(event.Event{Kind: event.Claimed, Entry: e})
+		m.Observe(event.Event{Kind: event.Finished, Entry: e})
 	}
 	labels := func() string {
 		seen := map[string]bool{}
@@ -241,8 +241,8 @@ func TestJobLabelsAreBounded(t *testing.T) {
 	if _, ok := got["job_last_success_timestamp_seconds{other}"]; ok {
 		t.Error("the jobs without a label have one last success together")
 	}
-	m.Observe(scheduler.Event{Kind: scheduler.EventUpdated, Diff: scheduler.Diff{
-		Added: []string{"e", "f"}, Removed: []string{"a", "c"}, Renamed: []scheduler.Rename{{From: "b", To: "z"}},
+	m.Observe(event.Event{Kind: event.Updated, Diff: event.Diff{
+		Added: []string{"e", "f"}, Removed: []string{"a", "c"}, Renamed: []event.Rename{{From: "b", To: "z"}},
 	}})
 	run("a") // which was running when it was removed
 	if got := labels(); got != "e other z" {
@@ -330,8 +330,8 @@ func TestLint(t *testing.T) {
 // full returns Metrics in which every name is told.
 func full() *metrics.Metrics {
 	m := metrics.New(metrics.Config{Jobs: []string{"report"}, Ready: func() bool { return true }, Nodes: func() metrics.Nodes { return fixedNodes{{Node: "a", RTT: 1}} }})
-	m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: ended(ledger.Running, "")})
-	m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(ledger.Succeeded, "")})
+	m.Observe(event.Event{Kind: event.Claimed, Entry: ended(ledger.Running, "")})
+	m.Observe(event.Event{Kind: event.Finished, Entry: ended(ledger.Succeeded, "")})
 	o := m.NodesObserver()
 	o.Replied("claim", membership.Reply{Node: "a", Code: "OK"})
 	o.Restarted("a", "", noon)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // nodeMeters are the nodes' answers and states.
@@ -140,15 +140,15 @@ func newLeases(m *Metrics) leases {
 	return l
 }
 
-func (l leases) observe(e scheduler.Event) {
+func (l leases) observe(e event.Event) {
 	switch e.Kind {
-	case scheduler.EventExtended:
+	case event.Extended:
 		l.total.WithLabelValues(extension(e.Err)).Inc()
 		l.took.Observe(e.Took.Seconds())
 		l.left.WithLabelValues("extension").Observe(e.Left.Seconds())
-	case scheduler.EventLeaseLost:
+	case event.LeaseLost:
 		l.lost.Inc()
-	case scheduler.EventReleased:
+	case event.Released:
 		l.left.WithLabelValues("finish").Observe(e.Left.Seconds())
 		l.freed.Observe(e.Took.Seconds())
 	}

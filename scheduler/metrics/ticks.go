@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -70,37 +70,37 @@ func codeOf(e ledger.Entry) ledger.Code {
 	return e.Reason.Code
 }
 
-func (m *Metrics) observeTick(e scheduler.Event) {
+func (m *Metrics) observeTick(e event.Event) {
 	t, en := m.ticks, e.Entry
 	switch e.Kind {
-	case scheduler.EventClaimed:
+	case event.Claimed:
 		t.running.Inc()
-	case scheduler.EventStarted:
+	case event.Started:
 		if en.Trigger == ledger.BySchedule {
 			t.delay.Observe(e.By.Seconds())
 		}
-	case scheduler.EventUnused:
+	case event.Unused:
 		t.running.Dec()
-	case scheduler.EventOverdue:
+	case event.Overdue:
 		if _, twice := t.overruns.LoadOrStore(run{en.Job, en.Token}, nil); !twice {
 			t.overdue.Inc()
 		}
-	case scheduler.EventLate:
+	case event.Late:
 		m.jobs.of(en.Job).late.Inc()
-	case scheduler.EventRefused:
+	case event.Refused:
 		m.jobs.of(en.Job).stale.Inc()
-	case scheduler.EventFinished:
+	case event.Finished:
 		m.finished(en, e.Err)
-	case scheduler.EventSettled:
+	case event.Settled:
 		if e.Err == nil {
 			m.account(en)
 		}
 		t.failed(failOutcome, e.Err)
-	case scheduler.EventRecorded:
+	case event.Recorded:
 		t.failed(failOutcome, e.Err)
-	case scheduler.EventNotArchived:
+	case event.NotArchived:
 		t.failed(failLog, e.Err)
-	case scheduler.EventUnread:
+	case event.Unread:
 		t.failed(failPast, e.Err)
 	}
 }
@@ -294,8 +294,8 @@ func newClaims(m *Metrics) claims {
 	return c
 }
 
-func (c claims) observe(e scheduler.Event) {
-	if e.Kind != scheduler.EventTried {
+func (c claims) observe(e event.Event) {
+	if e.Kind != event.Tried {
 		return
 	}
 	c.total.WithLabelValues(result(e.Err)).Inc()

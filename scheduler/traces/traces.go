@@ -30,7 +30,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -116,32 +116,32 @@ func fail(span trace.Span, err error) {
 	}
 }
 
-// Observe makes the spans of ticks. It is a scheduler.Observer.
-func (t *Tracer) Observe(e scheduler.Event) {
+// Observe makes the spans of ticks. It is a event.Observer.
+func (t *Tracer) Observe(e event.Event) {
 	r := run{e.Entry.Job, e.Entry.Token}
 	switch e.Kind {
-	case scheduler.EventClaimed:
+	case event.Claimed:
 		t.claimed(r, e)
-	case scheduler.EventUnused:
+	case event.Unused:
 		t.unused(r)
-	case scheduler.EventReleased:
+	case event.Released:
 		t.child(r, "finish", e.Took, e.Err)
-	case scheduler.EventFinished:
+	case event.Finished:
 		t.finished(r, e.Entry)
-	case scheduler.EventDecided:
+	case event.Decided:
 		t.decided(e.Entry)
-	case scheduler.EventExtended:
+	case event.Extended:
 		t.extended(r, e)
-	case scheduler.EventLeaseLost:
+	case event.LeaseLost:
 		t.event(r, "lease lost", attribute.String("cause", e.Err.Error()))
-	case scheduler.EventRefused:
+	case event.Refused:
 		t.refused(r, e.Err)
-	case scheduler.EventRetried:
+	case event.Retried:
 		t.event(r, "to be tried again", Try.Int(e.Call), attribute.String("in", e.In.String()))
 	}
 }
 
-func (t *Tracer) claimed(r run, e scheduler.Event) {
+func (t *Tracer) claimed(r run, e event.Event) {
 	_, span := t.tracer.Start(context.Background(), "tick "+r.job, trace.WithNewRoot(),
 		trace.WithTimestamp(time.Now().Add(-e.Took)), trace.WithAttributes(ofClaim(e, t.replica)...))
 	t.begin(r, span)
@@ -174,7 +174,7 @@ func (t *Tracer) decided(e ledger.Entry) {
 	span.End()
 }
 
-func (t *Tracer) extended(r run, e scheduler.Event) {
+func (t *Tracer) extended(r run, e event.Event) {
 	name, attrs := "lease extended", []attribute.KeyValue{attribute.String("left", e.Left.String()), attribute.String("took", e.Took.String())}
 	if e.Err != nil {
 		name, attrs = "lease not extended", append(attrs, attribute.String("error", e.Err.Error()))
@@ -214,7 +214,7 @@ const (
 )
 
 // ofClaim describes the span of a tick that was won.
-func ofClaim(e scheduler.Event, replica string) []attribute.KeyValue {
+func ofClaim(e event.Event, replica string) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		Job.String(e.Entry.Job), Run.String(e.Run), Token.Int64(int64(e.Entry.Token)), Attempt.Int(e.Entry.Attempt), Replica.String(replica),
 	}

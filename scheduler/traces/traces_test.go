@@ -20,6 +20,7 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -203,9 +204,9 @@ func TestUnusedClaims(t *testing.T) {
 	tracer := traces.New(sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept)))
 	tracer.Begin("r1")
 	run := ledger.Entry{Job: "report", Token: 7}
-	tracer.Observe(scheduler.Event{Kind: scheduler.EventLeaseLost, Entry: run, Err: locking.ErrLeaseLost})
-	tracer.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: run, Took: time.Millisecond})
-	tracer.Observe(scheduler.Event{Kind: scheduler.EventUnused, Entry: run})
+	tracer.Observe(event.Event{Kind: event.LeaseLost, Entry: run, Err: locking.ErrLeaseLost})
+	tracer.Observe(event.Event{Kind: event.Claimed, Entry: run, Took: time.Millisecond})
+	tracer.Observe(event.Event{Kind: event.Unused, Entry: run})
 	if got, want := tree(kept.GetSpans()), "tick report (the claim came too late to begin the work, and was given back)\n  claim\n"; got != want || tracer.Open() != 0 {
 		t.Errorf("got %q and %d open, want %q", got, tracer.Open(), want)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 )
 
 // joinTimeout bounds how long replicas take to serve what they are told to.
@@ -87,11 +88,11 @@ func (c *Cluster) member(id string, addrs []string) (*member, error) {
 			m.asked.Store(list.version)
 			return list.jobs, nil
 		}),
-		Observer: func(e scheduler.Event) {
+		Observer: func(e event.Event) {
 			switch e.Kind {
-			case scheduler.EventUpdated:
+			case event.Updated:
 				m.taken.Store(m.asked.Load())
-			case scheduler.EventUpdateFailed:
+			case event.UpdateFailed:
 				m.fail(e.Err)
 			}
 		},

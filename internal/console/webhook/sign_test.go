@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -24,7 +24,7 @@ func TestMessagesAreSigned(t *testing.T) {
 		resolve := func(text string) (string, error) { return strings.ReplaceAll(text, "${env:KEY}", "k-e-y"), nil }
 		s, stop := running(t, e, Config{Secret: "the ${env:KEY}", Resolve: resolve, Backoff: 4 * time.Second})
 		begun := time.Now()
-		s.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: entry(ledger.Failed)})
+		s.Observe(event.Event{Kind: event.Finished, Entry: entry(ledger.Failed)})
 		time.Sleep(10 * time.Second)
 		stop()
 		if len(e.got) != 2 {
@@ -49,7 +49,7 @@ func TestMessagesAreSigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{}
 		s, stop := running(t, e, Config{})
-		s.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: entry(ledger.Failed)})
+		s.Observe(event.Event{Kind: event.Finished, Entry: entry(ledger.Failed)})
 		synctest.Wait()
 		stop()
 		if got := e.got[0].Header.Values("Quorate-Signature"); len(got) > 0 {

@@ -38,7 +38,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -168,25 +168,25 @@ func (s *Sink) Stats() Stats {
 	return s.stats
 }
 
-// Observe queues the messages of an event. It is a scheduler.Observer.
-func (s *Sink) Observe(ev scheduler.Event) {
+// Observe queues the messages of an event. It is a event.Observer.
+func (s *Sink) Observe(ev event.Event) {
 	e := ev.Entry
 	switch ev.Kind {
-	case scheduler.EventStarted:
+	case event.Started:
 		s.notify(e, Started)
-	case scheduler.EventLate:
+	case event.Late:
 		s.notify(e, Late, func(m *Message) { m.LateMS = some(ev.By.Milliseconds()) })
-	case scheduler.EventLeaseLost:
+	case event.LeaseLost:
 		e.Reason = ledger.Reason{Code: ledger.CodeLost, Details: &ledger.Details{Text: ev.Err.Error()}}
 		s.notify(e, LeaseLost)
-	case scheduler.EventFinished:
+	case event.Finished:
 		if e.HandedOver() {
 			return // another attempt reports its end
 		}
 		if event, ok := first(s.cfg.Events, endings(e.Outcome)); ok {
 			s.notify(e, event)
 		}
-	case scheduler.EventSettled:
+	case event.Settled:
 		if ev.Err == nil {
 			s.notify(e, notRun(e)) // the ledger has no run of it
 		}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -107,7 +107,7 @@ func entry(o ledger.Outcome) ledger.Entry {
 }
 
 // started is told of a run that has just started.
-var started = scheduler.Event{Kind: scheduler.EventStarted, Entry: entry(ledger.Running)}
+var started = event.Event{Kind: event.Started, Entry: entry(ledger.Running)}
 
 // begun is an entry of a run that has just started.
 func begun() ledger.Entry {
@@ -129,10 +129,10 @@ func TestMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{}
 		s, stop := running(t, e, Config{})
-		s.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: entry(ledger.Failed)})
-		s.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed)})
-		s.Observe(scheduler.Event{Kind: scheduler.EventLate, Entry: once(), By: 90 * time.Second})
-		s.Observe(scheduler.Event{Kind: scheduler.EventStarted, Entry: begun(), By: time.Second})
+		s.Observe(event.Event{Kind: event.Finished, Entry: entry(ledger.Failed)})
+		s.Observe(event.Event{Kind: event.Settled, Entry: entry(ledger.Missed)})
+		s.Observe(event.Event{Kind: event.Late, Entry: once(), By: 90 * time.Second})
+		s.Observe(event.Event{Kind: event.Started, Entry: begun(), By: time.Second})
 		synctest.Wait()
 		stop()
 		got := strings.Join(e.bodies, "\n") + "\n"
@@ -155,17 +155,17 @@ func TestMessages(t *testing.T) {
 // Each end of a run is told once, as what says most of what was asked for.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	all := []scheduler.Event{
-		{Kind: scheduler.EventStarted, Entry: entry(ledger.Running)},
-		{Kind: scheduler.EventLate, Entry: once(), By: time.Minute},
-		{Kind: scheduler.EventLeaseLost, Entry: once(), Err: locking.ErrLeaseLost},
-		{Kind: scheduler.EventFinished, Entry: entry(ledger.Succeeded)},
-		{Kind: scheduler.EventFinished, Entry: entry(ledger.Failed), Err: errors.New("no quorum")},
-		{Kind: scheduler.EventFinished, Entry: entry(ledger.TimedOut)},
-		{Kind: scheduler.EventFinished, Entry: entry(ledger.Interrupted)}, // handed over: the next attempt has its end told
-		{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed)},
-		{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed)},
-		{Kind: scheduler.EventSettled, Entry: entry(ledger.Skipped)},
+	all := []event.Event{
+		{Kind: event.Started, Entry: entry(ledger.Running)},
+		{Kind: event.Late, Entry: once(), By: time.Minute},
+		{Kind: event.LeaseLost, Entry: once(), Err: locking.ErrLeaseLost},
+		{Kind: event.Finished, Entry: entry(ledger.Succeeded)},
+		{Kind: event.Finished, Entry: entry(ledger.Failed), Err: errors.New("no quorum")},
+		{Kind: event.Finished, Entry: entry(ledger.TimedOut)},
+		{Kind: event.Finished, Entry: entry(ledger.Interrupted)}, // handed over: the next attempt has its end told
+		{Kind: event.Recorded, Entry: entry(ledger.Missed)},
+		{Kind: event.Settled, Entry: entry(ledger.Missed)},
+		{Kind: event.Settled, Entry: entry(ledger.Skipped)},
 	}
 	for _, tt := range []struct {
 		events []Event
@@ -208,7 +208,7 @@ func TestJobsAreChosenByNameAndTag(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, job := range []string{"backup", "ping", "report"} {
-			s.Observe(scheduler.Event{Kind: scheduler.EventStarted, Entry: ledger.Entry{Job: job, Tick: noon, Outcome: ledger.Running}})
+			s.Observe(event.Event{Kind: event.Started, Entry: ledger.Entry{Job: job, Tick: noon, Outcome: ledger.Running}})
 		}
 		var got []string
 		for _, m := range s.queue {
@@ -279,7 +279,7 @@ func TestFullQueueLosesTheOldest(t *testing.T) {
 		e := &endpoint{answer: func(int) (int, error) { <-hold; return 200, nil }}
 		s, stop := running(t, e, Config{Queue: 2, Timeout: time.Hour, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for n := range 6 {
-			s.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ledger.Entry{Job: fmt.Sprint("j", n), Tick: noon, Outcome: ledger.Succeeded}})
+			s.Observe(event.Event{Kind: event.Finished, Entry: ledger.Entry{Job: fmt.Sprint("j", n), Tick: noon, Outcome: ledger.Succeeded}})
 			synctest.Wait()
 		}
 		close(hold)
@@ -378,14 +378,14 @@ func TestMissedIsToldOnceTheLedgerSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Observe(scheduler.Event{Kind: scheduler.EventDecided, Entry: entry(ledger.Missed)})
-	s.Observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed), Err: locking.ErrNoQuorum})
-	s.Observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed)})
-	s.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed), Err: scheduler.ErrDropped}) // another one may have run it
+	s.Observe(event.Event{Kind: event.Decided, Entry: entry(ledger.Missed)})
+	s.Observe(event.Event{Kind: event.Recorded, Entry: entry(ledger.Missed), Err: locking.ErrNoQuorum})
+	s.Observe(event.Event{Kind: event.Recorded, Entry: entry(ledger.Missed)})
+	s.Observe(event.Event{Kind: event.Settled, Entry: entry(ledger.Missed), Err: event.ErrDropped}) // another one may have run it
 	if len(s.queue) != 0 {
 		t.Errorf("before the ledger says so, it tells %+v", s.queue)
 	}
-	s.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed)})
+	s.Observe(event.Event{Kind: event.Settled, Entry: entry(ledger.Missed)})
 	if len(s.queue) != 1 || s.queue[0].Event != Missed {
 		t.Errorf("a missed tick is told as %+v, want one message", s.queue)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -36,8 +37,8 @@ type trial struct {
 	mu           sync.Mutex
 	incarnations []*incarnation
 	calls        int
-	events       []scheduler.Event // of ends of runs
-	failedOver   bool              // so effects that replicas know of may be gone
+	events       []event.Event // of ends of runs
+	failedOver   bool          // so effects that replicas know of may be gone
 }
 
 func newTrial(t *testing.T, spec schedule.Schedule, call func(*incarnation, context.Context, jobs.Run) error) *trial {
@@ -81,8 +82,8 @@ func (f *trial) start(id string) {
 	})
 }
 
-func (l *incarnation) observe(e scheduler.Event) {
-	if e.Kind == scheduler.EventFinished && !l.dead() {
+func (l *incarnation) observe(e event.Event) {
+	if e.Kind == event.Finished && !l.dead() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.events = append(l.events, e)
@@ -330,7 +331,7 @@ func TestUnknownCommit(t *testing.T) {
 				f.start("b")
 				time.Sleep(20 * time.Second)
 				f.mu.Lock()
-				if !slices.ContainsFunc(f.events, func(e scheduler.Event) bool { return strings.Contains(fmt.Sprint(e.Err), "not known") }) {
+				if !slices.ContainsFunc(f.events, func(e event.Event) bool { return strings.Contains(fmt.Sprint(e.Err), "not known") }) {
 					t.Errorf("the replica says %+v", f.events)
 				}
 				f.mu.Unlock()

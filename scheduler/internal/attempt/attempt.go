@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
-	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -294,7 +294,7 @@ func (a *attempt) leaveToOthers() {
 
 // notify sends an event of the tick before it is won.
 func (a *attempt) notify(e event.Event) {
-	e.Entry = event.Named(a.deps.entry(a.brief, a.window.trigger(), "", time.Time{}), a.brief.Job.Name)
+	e.Entry = a.deps.entry(a.brief, a.window.trigger(), "", time.Time{}).Named(a.brief.Job.Name)
 	a.deps.cfg.Observer(e)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence"
-	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -130,11 +130,11 @@ func (r *Run) notify(e event.Event) { r.notifyOf(r.entry(ledger.Running), e) }
 
 // notifyOf sends an event of the run that entry describes.
 func (r *Run) notifyOf(entry ledger.Entry, e event.Event) {
-	e.Entry, e.Run = event.Named(entry, r.brief.Job.Name), entry.ID()
+	e.Entry, e.Run = entry.Named(r.brief.Job.Name), entry.ID()
 	r.deps.cfg.Observer(e)
 }
 
-// notifyStarted sends EventStarted, and EventLate if the run starts too late. Requested
+// notifyStarted sends event.Started, and event.Late if the run starts too late. Requested
 // ticks of the past are not late.
 func (r *Run) notifyStarted() {
 	by := r.Started.Sub(r.brief.Tick.Start)
@@ -144,7 +144,7 @@ func (r *Run) notifyStarted() {
 	}
 }
 
-// notifyLost sends EventLeaseLost once, if that is the cause.
+// notifyLost sends event.LeaseLost once, if that is the cause.
 func (x *execution) notifyLost(cause error) {
 	if errors.Is(cause, locking.ErrLeaseLost) {
 		x.lostOnce.Do(func() { x.run.notify(event.Event{Kind: event.LeaseLost, Err: cause}) })

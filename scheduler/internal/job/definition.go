@@ -60,7 +60,7 @@ type Definition struct {
 
 	Chain
 
-	// LateAfter is how long after its time a run may start without EventLate. 0: never.
+	// LateAfter is how long after its time a run may start without event.Late. 0: never.
 	LateAfter time.Duration
 
 	History ledger.History

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -87,7 +87,7 @@ func New(o Options) *Recorder {
 // Decided records a tick that does not run. One that may be caught up is not missed for a drain: no
 // entry says so, and the next replica finds it in the past. Any goroutine may call it.
 func (r *Recorder) Decided(j *job.Job, t job.Tick, v job.Verdict) {
-	entry := event.Named(t.Entry(j, r.Replica), j.Name)
+	entry := t.Entry(j, r.Replica).Named(j.Name)
 	entry.Outcome, entry.Reason = v.Outcome, v.Reason
 	r.Observer(event.Event{Kind: event.Decided, Entry: entry})
 	if v.Outcome == ledger.Missed && v.Reason.Code == ledger.CodeDrained && j.CatchesUp() && t.Stream == "" {
@@ -338,7 +338,7 @@ func (r *Recorder) nobodys(ctx context.Context, d decision, unread error) (bool,
 func (r *Recorder) record(ctx context.Context, d decision) (first bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	if first, err = r.Ledger.Record(ctx, event.Named(d.Entry, d.key)); err != nil {
+	if first, err = r.Ledger.Record(ctx, d.Entry.Named(d.key)); err != nil {
 		return false, err
 	}
 	if r.Archive != nil && d.history.Bounded() {
@@ -366,7 +366,7 @@ func (r *Recorder) settle(ctx context.Context, d decision) error {
 		case known.Ran():
 			return nil
 		default:
-			entry = event.Named(known, d.Job)
+			entry = known.Named(d.Job)
 		}
 	}
 	r.Observer(event.Event{Kind: event.Settled, Entry: entry})

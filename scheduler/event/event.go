@@ -1,5 +1,6 @@
-// Package event has what happens to ticks, jobs and the replica, as observers are told it.
-// Package scheduler exports it under its own name.
+// Package event has what a replica tells its observers: an [Event] for each step of a tick, for
+// changes of the jobs, and for trouble of the replica. Logs, metrics, traces, webhooks and live
+// pages are observers.
 package event
 
 import (
@@ -145,12 +146,6 @@ const (
 	// Draining: no new ticks are claimed. Sets Running.
 	Draining Kind = "draining"
 )
-
-// Named returns e with the name of the job, for observers. The nodes may know another name.
-func Named(e ledger.Entry, job string) ledger.Entry {
-	e.Job = job
-	return e
-}
 
 // A Diff is what an update changes. Every list is sorted by the names that the jobs have
 // afterwards; for removed jobs, before.
