@@ -19,8 +19,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/top"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // withCluster calls fn with the server that the flags name, else with the store.
@@ -229,7 +229,7 @@ func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replic
 // stateCell shows the state, the offset of a skewed clock, and what is wrong beside others.
 func stateCell(r view.Replica) string {
 	text := r.State
-	if r.State == scheduler.StateSkewed {
+	if r.State == roster.StateSkewed {
 		text += ", " + r.Clock()
 	}
 	if r.Shared {

@@ -24,6 +24,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -154,7 +155,7 @@ func newNextRow(j scheduler.Job, p schedule.Planned) nextRow {
 		Next:  view.NewNext(j.Name, p, j.Start(p.Tick)),
 		local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST"),
 	}
-	row.Paused = view.Optional(scheduler.JobInfo{Name: j.Name, Paused: j.Paused}.PausedBy(nil))
+	row.Paused = view.Optional(roster.JobInfo{Name: j.Name, Paused: j.Paused}.PausedBy(nil))
 	return row
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/metrics"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // firstReplica is the ID of the first replica; b, c and so on follow.
@@ -395,7 +396,7 @@ func statusLine(replicas []*replica.Replica, now time.Time) string {
 	draining := false
 	for _, r := range replicas {
 		s := r.Snapshot()
-		draining = draining || s.State == scheduler.StateDraining
+		draining = draining || s.State == roster.StateDraining
 		for _, run := range s.Running {
 			running = append(running, fmt.Sprintf("%s on %s (%v)", run.Job, r.ID(), now.Sub(run.Started).Round(time.Second)))
 		}

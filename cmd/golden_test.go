@@ -19,9 +19,9 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 func printed[R any](t *testing.T, l output.Table[R], format string) string {
@@ -46,13 +46,13 @@ func TestGoldenListings(t *testing.T) {
 	t.Parallel()
 	started := tick.Add(-time.Hour)
 	replicas := []view.Replica{
-		view.NewReplica(scheduler.Replica{
+		view.NewReplica(roster.Replica{
 			ID: "web-1-4f2a", Version: "v1.2.3", Host: "web-1", PID: 4711, Started: started, Seen: tick.Add(-2 * time.Second),
-			State: scheduler.StateReady, Running: []string{"nightly-report"}, ConfigHash: "3f786850e387550f",
+			State: roster.StateReady, Running: []string{"nightly-report"}, ConfigHash: "3f786850e387550f",
 			Labels:      map[string]string{"zone": "a", "disk": "fast"},
 			ConfigSince: started, Jobs: new(3), Won: new(int64(1234)), ClockOffset: new(1500 * time.Microsecond),
 		}),
-		view.NewReplica(scheduler.Replica{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining}),
+		view.NewReplica(roster.Replica{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: roster.StateDraining}),
 	}
 	jobs := []view.Job{{
 		Job: "nightly-report", Func: view.Optional("report"), Schedule: view.Optional("0 2 * * *"), Timezone: view.Optional("Europe/Paris"),

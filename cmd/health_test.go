@@ -15,8 +15,8 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -38,7 +38,7 @@ type heard struct {
 	ago map[string]time.Duration
 }
 
-func (h heard) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+func (h heard) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	list, err := h.Roster.Replicas(ctx)
 	for i, r := range list {
 		list[i].Seen = r.Seen.Add(-h.ago[r.ID])
@@ -56,17 +56,17 @@ func (h host) Shown() view.Host { return view.Host(h) }
 func TestHealthIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	nodes := snapshot{{Node: "n1", State: "voting"}, {Node: "n2", State: "refusing"}, {Node: "n3", State: "slow"}}
-	roster := heard{new(schedtest.Roster), map[string]time.Duration{"mute": view.SilentAfter + 2*time.Second}}
-	for _, r := range []scheduler.Replica{
-		{ID: "fine", State: scheduler.StateReady}, {ID: "mute", State: scheduler.StateReady}, {ID: "late", State: scheduler.StateDraining},
+	peers := heard{new(schedtest.Roster), map[string]time.Duration{"mute": view.SilentAfter + 2*time.Second}}
+	for _, r := range []roster.Replica{
+		{ID: "fine", State: roster.StateReady}, {ID: "mute", State: roster.StateReady}, {ID: "late", State: roster.StateDraining},
 	} {
-		if _, err := roster.Roster.Beat(t.Context(), r); err != nil {
+		if _, err := peers.Roster.Beat(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s, err := dashboard.Mount(host{
 		Control: view.Control{
-			Reader: view.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Commands: new(schedtest.Commands)}, Evict: nodes.evict,
+			Reader: view.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: peers, JobSets: peers, Commands: new(schedtest.Commands)}, Evict: nodes.evict,
 		},
 		Nodes: nodes,
 	}, dashboard.Config{Anonymous: identity.AnonymousAll})

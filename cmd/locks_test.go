@@ -14,8 +14,8 @@ import (
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // holdings has one of each kind.
@@ -189,13 +189,13 @@ func TestForgetPublishedOnly(t *testing.T) {
 	o := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
 	now := time.Now()
 	err := (&cli{config: config, set: o.flags[3:]}).withStore(t.Context(), func(s *cluster.Store) error {
-		never := []scheduler.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
+		never := []roster.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
 		eventually(t, "the job is published, and an early replica lives", func() bool {
-			_, err := s.Control.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
+			_, err := s.Control.Roster.Beat(t.Context(), roster.Replica{ID: "early", Started: now.Add(-time.Hour)})
 			return err == nil && s.Control.Roster.Publish(t.Context(), never) == nil
 		})
 		o.exits(exitFailed, "replica early", "jobs", "forget", "never")
-		eventually(t, "it has left", func() bool { return s.Control.Roster.Leave(t.Context(), scheduler.Replica{ID: "early"}) == nil })
+		eventually(t, "it has left", func() bool { return s.Control.Roster.Leave(t.Context(), roster.Replica{ID: "early"}) == nil })
 		return nil
 	})
 	if err != nil {

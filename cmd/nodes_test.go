@@ -17,7 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // checkup is one node of each kind.
@@ -196,7 +196,7 @@ func TestServiceOfTheStore(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	for _, process := range []string{"1", "2"} {
-		if _, err := store.Control.Roster.Beat(t.Context(), scheduler.Replica{ID: "web", Instance: process, State: scheduler.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
+		if _, err := store.Control.Roster.Beat(t.Context(), roster.Replica{ID: "web", Instance: process, State: roster.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}

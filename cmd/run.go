@@ -22,8 +22,8 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/replica/dashboard"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/metrics"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 func runCommand(a *cli) *cobra.Command {
@@ -73,7 +73,7 @@ func (a App) report(ctx context.Context, r *replica.Replica) (end func()) {
 	reporter.Go(func() {
 		a.systemd.Report(ctx, systemd.Service{
 			NotReady: r.Shown().NotReady,
-			Alive:    func() bool { return r.Snapshot().State != scheduler.StateStopped },
+			Alive:    func() bool { return r.Snapshot().State != roster.StateStopped },
 			Warn:     func(err error) { a.warn("%v", err) },
 		}, ended)
 	})

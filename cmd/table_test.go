@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Names as clusters have them, which are longer than those of examples.
@@ -41,8 +41,8 @@ func wide(t *testing.T) map[string]func(width int) string {
 	}}
 	drifting := []view.Job{jobs[0]}
 	drifting[0].Drift = true
-	replicas := []view.Replica{view.NewReplica(scheduler.Replica{
-		ID: longReplica, Version: "v1.12.3-0.20261201020000-3f786850e387", Host: "billing-worker-6f7d9c5b8d-x2x4q", PID: 1, State: scheduler.StateDraining,
+	replicas := []view.Replica{view.NewReplica(roster.Replica{
+		ID: longReplica, Version: "v1.12.3-0.20261201020000-3f786850e387", Host: "billing-worker-6f7d9c5b8d-x2x4q", PID: 1, State: roster.StateDraining,
 		Started: tick.Add(-26 * time.Hour), Seen: tick.Add(-2 * time.Second), Running: []string{longJob, "nightly-report"}, ConfigHash: "3f786850e387550f",
 		Labels: map[string]string{"topology.kubernetes.io/zone": "eu-central-1a"},
 	})}
@@ -152,9 +152,9 @@ func TestTablesPassNothingOn(t *testing.T) {
 func TestReplicaState(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]view.Replica{
-		"ready":                  {State: scheduler.StateReady},
-		"ready, id in use twice": {State: scheduler.StateReady, Shared: true},
-		"ready, id in use twice, other jobs named invoices and mails": {State: scheduler.StateReady, Shared: true, Strangers: []string{"invoices", "mails"}},
+		"ready":                  {State: roster.StateReady},
+		"ready, id in use twice": {State: roster.StateReady, Shared: true},
+		"ready, id in use twice, other jobs named invoices and mails": {State: roster.StateReady, Shared: true, Strangers: []string{"invoices", "mails"}},
 	} {
 		if got := stateCell(r); got != want {
 			t.Errorf("%q, want %q", got, want)

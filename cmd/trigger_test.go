@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // The params of both flags make one object, in which numbers keep all their
@@ -104,12 +104,12 @@ func publish(t *testing.T, file string, registry *jobs.Registry) {
 	}
 	defer func() { _ = c.Close() }()
 	c.Set.Learn(t.Context())
-	for _, j := range []scheduler.JobInfo{
+	for _, j := range []roster.JobInfo{
 		{Name: "greet", Hash: "1", Func: "greet", Params: registry.Shape("greet"), Replica: "a"},
 		{Name: "date", Hash: "2", Func: "exec", Replica: "a"},
 		{Name: "old", Hash: "3", Func: "old", Replica: "a"},
 	} {
-		if err := c.Ledger.Publish(t.Context(), []scheduler.JobInfo{j}); err != nil {
+		if err := c.Ledger.Publish(t.Context(), []roster.JobInfo{j}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 var pagesFlag = flag.String("pages", "", "measure pages with 1,000 jobs and 100,000 records, and write the table into this page")
@@ -223,9 +223,9 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 
 func (c *crowd) publish(t *testing.T, jobs int, now time.Time) {
 	t.Helper()
-	var infos []scheduler.JobInfo
+	var infos []roster.JobInfo
 	for j := range jobs {
-		infos = append(infos, scheduler.JobInfo{
+		infos = append(infos, roster.JobInfo{
 			Name: jobNumber(j), Func: "report", Schedule: "*/5 * * * *", Timezone: "UTC", Published: now, Replica: "a",
 			Description: "Sends one of many reports", Tags: []string{"finance"}, ConfigHash: "c",
 		})
@@ -238,7 +238,7 @@ func (c *crowd) publish(t *testing.T, jobs int, now time.Time) {
 // beat keeps the replica that serves the jobs alive.
 func (c *crowd) beat(t *testing.T) {
 	t.Helper()
-	if _, err := c.Ledger.Beat(t.Context(), scheduler.Replica{ID: "a", State: scheduler.StateReady, ConfigHash: "c"}); err != nil {
+	if _, err := c.Ledger.Beat(t.Context(), roster.Replica{ID: "a", State: roster.StateReady, ConfigHash: "c"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Replica is one replica, ready to Run.
@@ -283,9 +284,9 @@ func (r *Replica) notReady() []string {
 // state is notReady for the roster, which learns of a drain by itself.
 func (r *Replica) state() string {
 	if r.backend.notReady() != "" {
-		return scheduler.StateWaiting
+		return roster.StateWaiting
 	}
-	return scheduler.StateReady
+	return roster.StateReady
 }
 
 // An OtherServiceError is why Run refuses a replica: the namespace of its store belongs to

@@ -18,8 +18,8 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // countTicks registers count, which sends the run to the channel.
@@ -72,7 +72,7 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "waiting for the restart grace of the nodes: no tick runs before 2000-01-01T00:00:20") {
 			t.Errorf("readyz says %q during the grace", why)
 		}
-		if s := r.Snapshot().State; s != scheduler.StateWaiting {
+		if s := r.Snapshot().State; s != roster.StateWaiting {
 			t.Errorf("state %s during the grace", s)
 		}
 		first := <-ran

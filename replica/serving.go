@@ -22,6 +22,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Times of the probes' server. Kubelets give up after a second by default.
@@ -137,7 +138,7 @@ func (r *Replica) Shown() view.Host {
 		return shown // while it is made
 	}
 	shown.Control, shown.Nodes, shown.Live = r.backend.Control(), r.backend, r.live
-	shown.Control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
+	shown.Control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		return cmp.Or(r.scheduler.CheckParams(job.StoredAs(), params), config.CheckPublished(job, params))
 	}
 	if r.metrics != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -323,7 +324,7 @@ func TestRemovedBesideAnUnreadableSet(t *testing.T) {
 	})
 }
 
-type unreadable struct{ scheduler.JobSets }
+type unreadable struct{ roster.JobSets }
 
 func (unreadable) JobSet(context.Context, string) ([]byte, error) { return nil, locking.ErrNoQuorum }
 
@@ -503,11 +504,11 @@ func (g gatedRecords) Record(ctx context.Context, e ledger.Entry) (first bool, e
 }
 
 type gatedRoster struct {
-	scheduler.Roster
+	roster.Roster
 	gone func() error
 }
 
-func (g gatedRoster) Publish(ctx context.Context, list []scheduler.JobInfo) error {
+func (g gatedRoster) Publish(ctx context.Context, list []roster.JobInfo) error {
 	if err := g.gone(); err != nil {
 		return err
 	}

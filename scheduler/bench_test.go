@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -56,15 +57,15 @@ func (forgetful) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { r
 
 func (forgetful) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
-func (forgetful) Beat(_ context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
-	return []scheduler.Replica{self}, nil
+func (forgetful) Beat(_ context.Context, self roster.Replica) ([]roster.Replica, error) {
+	return []roster.Replica{self}, nil
 }
 
-func (forgetful) Leave(context.Context, scheduler.Replica) error        { return nil }
-func (forgetful) Replicas(context.Context) ([]scheduler.Replica, error) { return nil, nil }
-func (forgetful) Publish(context.Context, []scheduler.JobInfo) error    { return nil }
-func (forgetful) Unpublish(context.Context, []scheduler.JobInfo) error  { return nil }
-func (forgetful) Jobs(context.Context) ([]scheduler.JobInfo, error)     { return nil, nil }
+func (forgetful) Leave(context.Context, roster.Replica) error        { return nil }
+func (forgetful) Replicas(context.Context) ([]roster.Replica, error) { return nil, nil }
+func (forgetful) Publish(context.Context, []roster.JobInfo) error    { return nil }
+func (forgetful) Unpublish(context.Context, []roster.JobInfo) error  { return nil }
+func (forgetful) Jobs(context.Context) ([]roster.JobInfo, error)     { return nil, nil }
 
 // manyOf returns n jobs as a configuration has them.
 func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler.Job {
@@ -87,9 +88,9 @@ func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler
 }
 
 // running starts a replica with the jobs, which is stopped at the end of tb.
-func running(tb testing.TB, roster scheduler.Roster, list []scheduler.Job) *scheduler.Scheduler {
+func running(tb testing.TB, peers roster.Roster, list []scheduler.Job) *scheduler.Scheduler {
 	tb.Helper()
-	s, err := scheduler.New(scheduler.Config{Replica: "a", Stores: scheduler.Stores{Locker: new(granting), Ledger: forgetful{}, Roster: roster}}, list)
+	s, err := scheduler.New(scheduler.Config{Replica: "a", Stores: scheduler.Stores{Locker: new(granting), Ledger: forgetful{}, Roster: peers}}, list)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -118,13 +119,13 @@ func heapBytes() uint64 {
 // scheduler, without the job's definition.
 func BenchmarkIdleJob(b *testing.B) {
 	for _, n := range []int{10_000, manyJobs} {
-		for name, roster := range map[string]scheduler.Roster{"alone": nil, "roster": forgetful{}} {
+		for name, peers := range map[string]roster.Roster{"alone": nil, "roster": forgetful{}} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				for b.Loop() {
 					empty := heapBytes()
 					list := manyOf(b, n, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
 					listed := heapBytes()
-					s := running(b, roster, list)
+					s := running(b, peers, list)
 					time.Sleep(12 * time.Second) // until all pasts are read, and all is published
 					all := heapBytes()
 					b.ReportMetric(float64(listed-empty)/float64(n), "list-B/job")

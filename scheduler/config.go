@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Config is what a Scheduler needs besides its jobs. Replica, Locker and Ledger are
@@ -80,8 +81,8 @@ type Process struct {
 type Stores struct {
 	Locker   locking.Locker // required
 	Ledger   ledger.Store   // required
-	Roster   Roster         // none: this replica believes it is alone
-	JobSets  JobSets        // none: sets of jobs are not published, and a roll-out cannot tell which jobs it removes
+	Roster   roster.Roster  // none: this replica believes it is alone
+	JobSets  roster.JobSets // none: sets of jobs are not published, and a roll-out cannot tell which jobs it removes
 	Commands commands.Store // none: people cannot trigger, pause or cancel jobs
 	Archive  ledger.Archive // none: no logs are kept, and Job.History is not applied
 	// Forget deletes what is stored under the key of a removed job: claims, ledger and
@@ -110,7 +111,7 @@ func (c Config) WithDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.State == nil {
-		c.State = func() string { return StateReady }
+		c.State = func() string { return roster.StateReady }
 	}
 	return c
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A replica's memory grows with its jobs, so it is bounded. Not parallel, since others
@@ -41,7 +41,7 @@ type listed struct {
 	times atomic.Int64
 }
 
-func (l *listed) Jobs(context.Context) ([]scheduler.JobInfo, error) {
+func (l *listed) Jobs(context.Context) ([]roster.JobInfo, error) {
 	l.times.Add(1)
 	return nil, nil
 }
@@ -50,15 +50,15 @@ func (l *listed) Jobs(context.Context) ([]scheduler.JobInfo, error) {
 // publisher and once for the pasts.
 func TestUpdateOfManyReadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		roster := new(listed)
-		s := running(t, roster, nil)
+		peers := new(listed)
+		s := running(t, peers, nil)
 		time.Sleep(time.Second)
-		before := roster.times.Load()
+		before := peers.times.Load()
 		if _, err := s.Update(manyOf(t, 10_000, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if times := roster.times.Load() - before; times != 2 {
+		if times := peers.times.Load() - before; times != 2 {
 			t.Errorf("what is published was read %d times, want 2", times)
 		}
 	})

@@ -9,16 +9,17 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/internal/recorder"
-	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A dispatcher decides which waiting ticks can be claimed, and starts their attempts.
 type dispatcher struct {
 	cfg  Config
 	now  func() time.Time
-	live func() []Replica // the replicas believed to be alive
+	live func() []roster.Replica // the replicas believed to be alive
 	jobs *jobTable
 	rec  *recorder.Recorder
 
@@ -122,7 +123,7 @@ func (d *dispatcher) start(j *jobState, q *tickQueue, t job.Tick, now time.Time)
 	var rank, crowd int
 	var lead time.Duration
 	if live := d.live(); len(live) > 0 {
-		rank, crowd, lead = roster.RankAmong(j.StoredAs(), t.At, d.cfg.Replica, j.Labels, live)
+		rank, crowd, lead = presence.RankAmong(j.StoredAs(), t.At, d.cfg.Replica, j.Labels, live)
 	}
 	if d.cfg.MaxRunning > 0 {
 		rank += d.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the permits

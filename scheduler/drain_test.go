@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // All cases: the run begins at 10 s, the drain at 11 s; DrainTimeout is 20 s,
@@ -57,7 +58,7 @@ func TestDrain(t *testing.T) {
 					t.Errorf("stuck: %v", stuck.Jobs)
 				}
 				c.wantTicks("j", tt.ledger)
-				if s := r.Snapshot(); s.State != scheduler.StateStopped {
+				if s := r.Snapshot(); s.State != roster.StateStopped {
 					t.Errorf("state %q after Run", s.State)
 				}
 				if list, _ := c.roster.Replicas(t.Context()); len(list) != 0 {
@@ -120,13 +121,13 @@ func TestStatesAndRoster(t *testing.T) {
 		job := every(t, "10s", "j", c.handler(lasting(12*time.Second)))
 		job.Func, job.Description = "report", "Sends the report"
 		r := c.replica("r1", func(cfg *scheduler.Config) { cfg.Version, cfg.PID = "v1", 7 }, job)
-		if s := r.Snapshot(); s.State != scheduler.StateStopped {
+		if s := r.Snapshot(); s.State != roster.StateStopped {
 			t.Errorf("state %q before Run", s.State)
 		}
 		stop := c.start(r)
 		time.Sleep(time.Second)
 		s := r.Snapshot()
-		if s.State != scheduler.StateReady || len(s.Running) != 0 || len(s.Next) != 1 || c.at(s.Next[0].Tick) != 10*time.Second {
+		if s.State != roster.StateReady || len(s.Running) != 0 || len(s.Next) != 1 || c.at(s.Next[0].Tick) != 10*time.Second {
 			t.Errorf("idle: %+v", s)
 		}
 		published, _ := c.roster.Jobs(t.Context())
@@ -139,11 +140,11 @@ func TestStatesAndRoster(t *testing.T) {
 		}
 		go func() { _ = stop() }()
 		time.Sleep(5 * time.Second) // 21 s
-		if s := r.Snapshot(); s.State != scheduler.StateDraining || len(s.Next) != 0 || len(s.Running) != 1 {
+		if s := r.Snapshot(); s.State != roster.StateDraining || len(s.Next) != 0 || len(s.Running) != 1 {
 			t.Errorf("draining: %+v", s)
 		}
 		list, _ := c.roster.Replicas(t.Context())
-		if len(list) != 1 || list[0].State != scheduler.StateDraining || list[0].Version != "v1" || list[0].PID != 7 ||
+		if len(list) != 1 || list[0].State != roster.StateDraining || list[0].Version != "v1" || list[0].PID != 7 ||
 			!slices.Equal(list[0].Running, []string{"j"}) || c.at(list[0].Started) != 0 {
 			t.Errorf("roster: %+v", list)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/recorder"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // longestSleep bounds how late the loop notices that the wall clock was set or the machine
@@ -55,7 +56,7 @@ type engine struct {
 	stop struct{ claims, runs, releases context.CancelCauseFunc }
 }
 
-func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live func() []Replica) *engine {
+func newEngine(base context.Context, s *Scheduler, rec *recorder.Recorder, live func() []roster.Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, wakePublisher: s.public.Wake, drift: newDrift(s.clock), rec: rec, commandsKnown: s.cfg.Commands == nil,
 		inbox: &inbox{some: make(chan struct{}, 1), done: s.done}, queries: s.queries, aborted: s.aborted, done: s.done,
@@ -145,7 +146,7 @@ func (e *engine) setCommandsKnown() {
 // noteReady notes when this replica can run ticks for the first time. Of jobs that are new
 // in the cluster, earlier ones are not accounted for.
 func (e *engine) noteReady() {
-	if e.ready.IsZero() && e.commandsKnown && e.cfg.State() == StateReady {
+	if e.ready.IsZero() && e.commandsKnown && e.cfg.State() == roster.StateReady {
 		e.ready = e.clock.wall()
 		e.rec.Ready(e.ready)
 		e.wakePublisher()

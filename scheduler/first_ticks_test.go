@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A newStore is a store that does not vouch until its grace is over: neither for commands nor for
@@ -38,9 +39,9 @@ func (s newStore) TryAcquire(ctx context.Context, r locking.Request) (locking.Le
 
 func (s newStore) state() string {
 	if time.Now().Before(s.ends) {
-		return scheduler.StateWaiting
+		return roster.StateWaiting
 	}
-	return scheduler.StateReady
+	return roster.StateReady
 }
 
 // The ticks before a replica could run any, such as those in the grace of a new store, are nobody's:

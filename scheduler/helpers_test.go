@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/presence"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 func TestReplicaDescribesItself(t *testing.T) {
@@ -17,13 +18,13 @@ func TestReplicaDescribesItself(t *testing.T) {
 		t.Errorf("it says of itself %+v", self)
 	}
 	for ahead, want := range map[time.Duration]string{
-		500 * time.Millisecond: StateReady, 501 * time.Millisecond: StateSkewed, -time.Hour: StateSkewed,
+		500 * time.Millisecond: roster.StateReady, 501 * time.Millisecond: roster.StateSkewed, -time.Hour: roster.StateSkewed,
 	} {
 		c.ClockOffset = func() (time.Duration, bool) { return ahead, true }
-		if self := c.describe(Snapshot{State: StateReady}, serving, time.Now()); self.State != want {
+		if self := c.describe(Snapshot{State: roster.StateReady}, serving, time.Now()); self.State != want {
 			t.Errorf("%v ahead it says that it is %s, want %s", ahead, self.State, want)
 		}
-		if self := c.describe(Snapshot{State: StateDraining}, serving, time.Now()); self.State != StateDraining {
+		if self := c.describe(Snapshot{State: roster.StateDraining}, serving, time.Now()); self.State != roster.StateDraining {
 			t.Errorf("%v ahead and draining it says that it is %s", ahead, self.State)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -155,7 +156,7 @@ func (g gate) TryAcquire(ctx context.Context, req locking.Request) (locking.Leas
 func (l *life) crowd() {
 	for range 36 {
 		for n := range 40 {
-			_, _ = l.roster.Beat(context.Background(), scheduler.Replica{ID: fmt.Sprint("other ", n)})
+			_, _ = l.roster.Beat(context.Background(), roster.Replica{ID: fmt.Sprint("other ", n)})
 		}
 		time.Sleep(5 * time.Second)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A scriptedWatcher is a Watcher with the given answers, one after the other; then a
@@ -236,9 +237,9 @@ func TestNotAloneBeforeTheFirstAnswer(t *testing.T) {
 }
 
 // silent is a roster that does not answer.
-type silent struct{ scheduler.Roster }
+type silent struct{ roster.Roster }
 
-func (silent) Beat(context.Context, scheduler.Replica) ([]scheduler.Replica, error) {
+func (silent) Beat(context.Context, roster.Replica) ([]roster.Replica, error) {
 	return nil, locking.ErrNoQuorum
 }
 
@@ -281,11 +282,11 @@ func TestACrowdAsksAsOne(t *testing.T) {
 
 // padded is a roster that also lists replicas that do not exist.
 type padded struct {
-	scheduler.Roster
-	others []scheduler.Replica
+	roster.Roster
+	others []roster.Replica
 }
 
-func (b padded) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (b padded) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	known, err := b.Roster.Beat(ctx, self)
 	return append(known, b.others...), err
 }
@@ -294,7 +295,7 @@ func (b padded) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.R
 func TestOthersLookTogether(t *testing.T) {
 	t.Parallel()
 	const step = 20 * time.Millisecond
-	others := make([]scheduler.Replica, 19)
+	others := make([]roster.Replica, 19)
 	ids := make([]string, len(others))
 	for i := range others {
 		ids[i] = fmt.Sprintf("gone%02d", i)

@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -130,7 +130,7 @@ func (e *engine) applyScan(s *catchup.Scan) {
 	switch {
 	case s.Found.Err != nil:
 		e.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: j.Name}, Err: s.Found.Err})
-		if s.Urgent && s.Accounts() && roster.Passing(s.Found.Err) {
+		if s.Urgent && s.Accounts() && presence.Passing(s.Found.Err) {
 			e.pasts.scanLater(j, s.Span) // too late to catch up, not to record
 			e.startScans()
 		}
@@ -215,7 +215,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 	for i, t := range o.missed {
 		j.queueOf("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, roster.AlsoSince(why, o.first)))
+			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, presence.AlsoSince(why, o.first)))
 		} else {
 			e.rec.Decided(j.Job, t, job.MissedFor(why))
 		}
@@ -241,9 +241,9 @@ func (o oversleep) until(now time.Time) time.Time {
 // accounted returns, for each job that this replica may run, the first tick that is not
 // decided yet. It leaves out jobs whose past nobody has read, unless other replicas have
 // accounted for it: learned, by key.
-func (e *engine) accounted(learned map[string]time.Time) roster.Accounts {
+func (e *engine) accounted(learned map[string]time.Time) presence.Accounts {
 	now := e.clock.wall()
-	all := roster.Accounts{First: e.ready, Until: make(map[string]time.Time, len(e.jobs.list))}
+	all := presence.Accounts{First: e.ready, Until: make(map[string]time.Time, len(e.jobs.list))}
 	for _, j := range e.jobs.list {
 		if !job.Fits(e.cfg.Labels, j.Labels) {
 			continue

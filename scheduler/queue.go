@@ -7,7 +7,7 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -204,7 +204,7 @@ func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 		d.rec.Decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
 		return
 	}
-	own.Until = roster.Later(own.Until, end.Until)
+	own.Until = presence.Later(own.Until, end.Until)
 	q.insert(own)
 	q.insert(end.Before)
 }

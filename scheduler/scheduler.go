@@ -67,8 +67,8 @@ import (
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/internal/recorder"
-	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Scheduler is one replica: it claims the ticks of its jobs and runs those it wins.
@@ -132,7 +132,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		Observer: s.cfg.Observer, Now: s.clock.wall, Serves: s.public.Serves,
 	}
 	s.public.Live = heartbeat.Live
-	s.public.Account = func(learned map[string]time.Time) (now roster.Accounts) {
+	s.public.Account = func(learned map[string]time.Time) (now presence.Accounts) {
 		s.ask(func(e *engine) { now = e.accounted(learned) })
 		return rec.Reduce(now)
 	}
@@ -156,7 +156,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	rec.Flush()
 	stopRecording()
 	helpers.Wait()
-	s.public.Account = func(learned map[string]time.Time) roster.Accounts { return rec.Reduce(engine.accounted(learned)) }
+	s.public.Account = func(learned map[string]time.Time) presence.Accounts { return rec.Reduce(engine.accounted(learned)) }
 	s.public.Finish(base)
 	return err
 }
@@ -182,18 +182,18 @@ func (s *Scheduler) heartbeat() *presence.Heartbeat {
 	started := s.clock.wall()
 	return &presence.Heartbeat{
 		Roster: s.cfg.Roster, Every: s.cfg.BeatEvery,
-		Self:     func() Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
+		Self:     func() roster.Replica { return s.cfg.describe(s.query(false), s.public.Serving(), started) },
 		Observer: s.cfg.Observer, Sets: s.cfg.JobSets, Own: s.public.Set, Now: s.clock.wall,
 	}
 }
 
 // describe returns what the roster shows of this replica.
-func (c Config) describe(now Snapshot, serving presence.Serving, started time.Time) Replica {
+func (c Config) describe(now Snapshot, serving presence.Serving, started time.Time) roster.Replica {
 	running := make([]string, len(now.Running))
 	for i, r := range now.Running {
 		running[i] = r.Job
 	}
-	self := Replica{
+	self := roster.Replica{
 		ID: c.Replica, Instance: c.Instance, Program: c.Program, Version: c.Version, Host: c.Host, PID: c.PID,
 		Started: started, Seen: time.Now().Round(0), State: now.State,
 		Running: running, Labels: c.Labels,
@@ -202,8 +202,8 @@ func (c Config) describe(now Snapshot, serving presence.Serving, started time.Ti
 	if c.ClockOffset != nil {
 		if ahead, ok := c.ClockOffset(); ok {
 			self.ClockOffset = &ahead
-			if most := c.MaxClockOffset; self.State == StateReady && most >= 0 && ahead.Abs() > most {
-				self.State = StateSkewed
+			if most := c.MaxClockOffset; self.State == roster.StateReady && most >= 0 && ahead.Abs() > most {
+				self.State = roster.StateSkewed
 			}
 		}
 	}
@@ -262,7 +262,7 @@ func (s *Scheduler) ask(f func(*engine)) bool {
 func (s *Scheduler) query(next bool) Snapshot {
 	var now Snapshot
 	if !s.ask(func(e *engine) { now = e.snapshot(next) }) {
-		return Snapshot{State: StateStopped}
+		return Snapshot{State: roster.StateStopped}
 	}
 	slices.SortStableFunc(now.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
 	slices.SortFunc(now.Next, func(a, b NextTick) int { return a.Tick.Compare(b.Tick) })
@@ -273,7 +273,7 @@ func (s *Scheduler) query(next bool) Snapshot {
 func (e *engine) snapshot(next bool) Snapshot {
 	s := Snapshot{State: e.cfg.State(), Won: e.dispatch.wins}
 	if e.dispatch.draining {
-		s.State = StateDraining
+		s.State = roster.StateDraining
 	}
 	if next = next && !e.dispatch.draining; next {
 		s.Next = make([]NextTick, 0, len(e.jobs.list))

@@ -8,6 +8,7 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -25,8 +26,8 @@ type storedLedger interface {
 
 // A storedRoster keeps replicas, jobs and sets of jobs.
 type storedRoster interface {
-	scheduler.Roster
-	scheduler.JobSets
+	roster.Roster
+	roster.JobSets
 }
 
 // newStores returns a cluster without replicas.

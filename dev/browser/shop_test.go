@@ -11,8 +11,8 @@ import (
 	singleledger "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // hostile is what somebody writes wherever text is taken.
@@ -39,7 +39,7 @@ func newShop(t *testing.T, begin func(*testing.T, string) *cluster) (c *cluster,
 
 // A shelf takes what replicas publish and record.
 type shelf struct {
-	publish func(context.Context, []scheduler.JobInfo) error
+	publish func(context.Context, []roster.JobInfo) error
 	record  func(context.Context, ledger.Entry) (bool, error)
 }
 
@@ -81,8 +81,8 @@ func (c *cluster) set() *membership.Set {
 func (c *cluster) attack() {
 	c.t.Helper()
 	shelf, now := c.shelf(), time.Now().Truncate(time.Millisecond)
-	job := scheduler.JobInfo{Name: hostile, Schedule: "@every 1h", Timezone: "UTC", Func: hostile, Tags: []string{hostile}, Replica: hostile, Published: now}
-	if err := shelf.publish(c.t.Context(), []scheduler.JobInfo{job}); err != nil {
+	job := roster.JobInfo{Name: hostile, Schedule: "@every 1h", Timezone: "UTC", Func: hostile, Tags: []string{hostile}, Replica: hostile, Published: now}
+	if err := shelf.publish(c.t.Context(), []roster.JobInfo{job}); err != nil {
 		c.t.Fatal(err)
 	}
 	_, err := shelf.record(c.t.Context(), ledger.Entry{

@@ -257,7 +257,7 @@ func thirdParty(f importer, imported string) string {
 	}
 	pkg := f.pkg()
 	switch pkg {
-	case "locking", "internal/store/protocol", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/event", "scheduler/internal/attempt", "scheduler/internal/catchup", "scheduler/internal/presence", "scheduler/internal/recorder", "internal/console/view":
+	case "locking", "internal/store/protocol", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/roster", "scheduler/event", "scheduler/internal/attempt", "scheduler/internal/catchup", "scheduler/internal/presence", "scheduler/internal/recorder", "internal/console/view":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/commands/sqlcommands":
 		return "these take what the user has: standard library only"

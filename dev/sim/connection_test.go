@@ -13,15 +13,15 @@ import (
 	storeclaims "github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A connection is that of a process to the nodes, or to one store.
 type connection struct {
 	locker     locking.Watcher
 	ledger     ledger.Store
-	roster     scheduler.Roster
+	roster     roster.Roster
 	declareNew func(context.Context) error
 	join       func(context.Context) error
 	watch      func(context.Context) // until the context ends

@@ -20,6 +20,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -189,7 +190,7 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 
 // CheckPublished returns an error if the job, as it was published, does not take the
 // params: nobody but the configuration sets those of some functions.
-func CheckPublished(job scheduler.JobInfo, params json.RawMessage) error {
+func CheckPublished(job roster.JobInfo, params json.RawMessage) error {
 	if len(params) == 0 || !slices.Contains(fixedParams, job.Func) {
 		return job.CheckParams(params)
 	}
@@ -203,7 +204,7 @@ func errFixed(function string) error {
 // CheckParams returns a *commands.Error if a job, as it was published, does not
 // take the params of a request: as this configuration has the job, if the registry
 // knows its function.
-func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, params json.RawMessage) error {
+func (c *Config) CheckParams(registry *jobs.Registry, job roster.JobInfo, params json.RawMessage) error {
 	own, ok := c.Jobs[job.Name]
 	if !ok || registry == nil || own.Func != job.Func || !slices.Contains(registry.Names(), own.Func) {
 		return CheckPublished(job, params)

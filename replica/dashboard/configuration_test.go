@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Replicas that do not say which jobs they serve are no drift, and no trouble.
@@ -15,7 +15,7 @@ func TestConfigurationOfSilentReplicas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	beat := func(id, hash string) {
-		_, err := r.roster.Beat(context.Background(), scheduler.Replica{ID: id, State: "ready", ConfigHash: hash, Started: time.Now()})
+		_, err := r.roster.Beat(context.Background(), roster.Replica{ID: id, State: "ready", ConfigHash: hash, Started: time.Now()})
 		r.must(err)
 	}
 	drifts := func() bool {

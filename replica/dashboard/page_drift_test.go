@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // The page shows which replicas serve which version of a job, and since when.
@@ -16,14 +16,14 @@ func TestDriftOfVersions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	now := time.Now()
-	for _, one := range []scheduler.Replica{{ID: "b", ConfigHash: "c2", Seen: now}, {ID: "c", ConfigHash: "c1", Seen: now}} {
+	for _, one := range []roster.Replica{{ID: "b", ConfigHash: "c2", Seen: now}, {ID: "c", ConfigHash: "c1", Seen: now}} {
 		_, err := r.roster.Beat(t.Context(), one)
 		r.must(err)
 	}
-	version := func(hash, set, schedule string, since time.Duration) scheduler.JobInfo {
-		return scheduler.JobInfo{Name: "invoice", Hash: hash, Schedule: schedule, Timezone: "UTC", Replica: "a", Published: now, ConfigHash: set, Since: now.Add(-since)}
+	version := func(hash, set, schedule string, since time.Duration) roster.JobInfo {
+		return roster.JobInfo{Name: "invoice", Hash: hash, Schedule: schedule, Timezone: "UTC", Replica: "a", Published: now, ConfigHash: set, Since: now.Add(-since)}
 	}
-	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{version("1", "c1", "@every 10m", time.Hour), version("2", "c2", "@every 5m", time.Minute)}))
+	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{version("1", "c1", "@every 10m", time.Hour), version("2", "c2", "@every 5m", time.Minute)}))
 	text := string(r.ask(viewer, "GET", "/configuration", "").body)
 	for _, want := range []string{`@every 5m</td><td data-label="Served by">b</td>`, `@every 10m</td><td data-label="Served by">a and c</td>`, "1 min ago"} {
 		if !strings.Contains(text, want) {
@@ -35,7 +35,7 @@ func TestDriftOfVersions(t *testing.T) {
 // keep keeps a set of one job for the rig.
 func (r *rig) keep(hash, job, version string, settings map[string]any) {
 	r.Helper()
-	packed, err := scheduler.PackJobs(1, slices.Values([]scheduler.JobText{{Name: job, Key: "invoice", Hash: version, Settings: settings}}))
+	packed, err := roster.PackJobs(1, slices.Values([]roster.JobText{{Name: job, Key: "invoice", Hash: version, Settings: settings}}))
 	r.must(err)
 	r.must(r.roster.KeepSet(r.Context(), hash, packed))
 }
@@ -46,7 +46,7 @@ func TestConfigurationDiff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	now := time.Now()
-	for _, one := range []scheduler.Replica{{ID: "b", ConfigHash: "c2", ConfigSince: now}, {ID: "a", ConfigHash: "c1", ConfigSince: now.Add(-time.Hour)}} {
+	for _, one := range []roster.Replica{{ID: "b", ConfigHash: "c2", ConfigSince: now}, {ID: "a", ConfigHash: "c1", ConfigSince: now.Add(-time.Hour)}} {
 		_, err := r.roster.Beat(t.Context(), one)
 		r.must(err)
 	}

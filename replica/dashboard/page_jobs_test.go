@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Pages say that jitter delays a job, and by how much the next tick.
 func TestJitterIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{{
+	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{{
 		Name: "slow", Schedule: "@every 24h", Definition: `{"spec":"@every 24h"}`, Timezone: "UTC", Replica: "a", Published: time.Now(), ConfigHash: "c1", Jitter: 10 * time.Hour,
 	}}))
 	for path, wants := range map[string][]string{

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // The page of the replicas says what each has won, how its clock is, and who serves
@@ -16,7 +16,7 @@ func TestReplicasPage(t *testing.T) {
 	r := newRig(t)
 	now := time.Now()
 	behind := now.Add(-2500 * time.Millisecond) // what the clock of b says
-	for _, one := range []scheduler.Replica{
+	for _, one := range []roster.Replica{
 		{ID: "b", State: "ready", ConfigHash: "c1", Seen: now, Won: new(int64(4711)), Jobs: new(12), ConfigSince: behind.Add(-time.Hour), ClockOffset: new(-2500 * time.Millisecond)},
 		{ID: "c", State: "waiting", ConfigHash: "c2", Seen: now, ClockOffset: new(300 * time.Microsecond)},
 		{ID: "d", State: "draining", ConfigHash: "c1", Seen: now},
@@ -36,7 +36,7 @@ func TestReplicasPage(t *testing.T) {
 	if strings.Contains(text, view.TwinsText) {
 		t.Errorf("replicas with ids of their own are called twins: %s", text)
 	}
-	_, err := r.roster.Beat(t.Context(), scheduler.Replica{ID: "b", Instance: "2", State: "ready", ConfigHash: "c1", Seen: now})
+	_, err := r.roster.Beat(t.Context(), roster.Replica{ID: "b", Instance: "2", State: "ready", ConfigHash: "c1", Seen: now})
 	r.must(err)
 	if text := string(r.ask(viewer, "GET", "/replicas", "").body); strings.Count(text, view.TwinsText+": b (process ") != 1 {
 		t.Errorf("two processes under one id: %s", text)

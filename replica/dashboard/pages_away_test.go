@@ -12,8 +12,8 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // What was read a while ago is judged as of then: a replica is not silent because
@@ -24,7 +24,7 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := new(atomic.Bool)
 		r := newRig(t, func(c *setup) {
-			c.Control.Roster, c.Control.Ledger, c.Control.Remembered = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
+			c.Control.Roster, c.Control.Ledger, c.Control.Remembered = awayRoster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
 		})
 		never := func(path string) {
 			t.Helper()
@@ -105,8 +105,8 @@ func (gracefulCommands) Open(context.Context) (commands.Open, error) {
 func TestPagesOfNewNodes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) { c.Control.Commands = gracefulCommands{c.Control.Commands} })
-	info := scheduler.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
-	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
+	info := roster.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
+	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{info}))
 	r.shows("/", []string{"Pauses and requests are not known yet"}, []string{"missed.", "Missed in", "is unknown"})
 	for _, path := range []string{"/jobs", "/jobs/report"} {
 		r.shows(path, []string{"Pauses and requests are not known yet", "Every hour"}, []string{"outage"})

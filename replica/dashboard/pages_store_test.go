@@ -14,9 +14,9 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // oneStore is the only store of a cluster.
@@ -50,10 +50,10 @@ func TestPagesOnOneStore(t *testing.T) {
 		away := new(atomic.Bool)
 		r := newRig(t, func(c *setup) {
 			c.Nodes = oneStore{away}
-			c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
+			c.Control.Roster, c.Control.Ledger = awayRoster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
 		})
 		r.run(time.Now().Add(-time.Second), ledger.Running)
-		_, err := r.roster.Beat(t.Context(), scheduler.Replica{ID: "b", State: "waiting", ConfigHash: "c1", Seen: time.Now()})
+		_, err := r.roster.Beat(t.Context(), roster.Replica{ID: "b", State: "waiting", ConfigHash: "c1", Seen: time.Now()})
 		r.must(err)
 		paths := r.paths()
 		look := func() {
@@ -91,12 +91,12 @@ func (l silentLedger) Ticks(context.Context, ledger.Query) ([]ledger.Entry, erro
 func (l silentLedger) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, l.err }
 
 type silentRoster struct {
-	scheduler.Roster
+	roster.Roster
 	err error
 }
 
-func (r silentRoster) Replicas(context.Context) ([]scheduler.Replica, error) { return nil, r.err }
-func (r silentRoster) Jobs(context.Context) ([]scheduler.JobInfo, error)     { return nil, r.err }
+func (r silentRoster) Replicas(context.Context) ([]roster.Replica, error) { return nil, r.err }
+func (r silentRoster) Jobs(context.Context) ([]roster.JobInfo, error)     { return nil, r.err }
 
 // inGrace is the error of one store that does not vouch for commands yet.
 type inGrace struct{ error }

@@ -15,10 +15,10 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // runID is that of the latest run of report.
@@ -157,7 +157,7 @@ func TestPagesWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
 	r := newRig(t, func(c *setup) {
-		c.Control.Roster, c.Control.Ledger, c.Control.Remembered = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
+		c.Control.Roster, c.Control.Ledger, c.Control.Remembered = awayRoster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
 	})
 	before := r.ask(viewer, "GET", "/jobs/report", "")
 	away.Store(true)
@@ -173,13 +173,13 @@ func TestPagesWithoutQuorum(t *testing.T) {
 	}
 }
 
-// A roster does not answer while its nodes are away.
-type roster struct {
-	scheduler.Roster
+// An awayRoster does not answer while its nodes are away.
+type awayRoster struct {
+	roster.Roster
 	away *atomic.Bool
 }
 
-func (r roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+func (r awayRoster) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	if r.away.Load() {
 		return nil, locking.ErrNoQuorum
 	}
@@ -381,7 +381,7 @@ func TestKilledReplicaIsSeen(t *testing.T) {
 		r := newRig(t)
 		ctx, at := context.Background(), time.Now()
 		for _, id := range []string{"web-1", "web-2"} {
-			_, err := r.roster.Beat(ctx, scheduler.Replica{ID: id, State: "ready", ConfigHash: "c1", Started: at})
+			_, err := r.roster.Beat(ctx, roster.Replica{ID: id, State: "ready", ConfigHash: "c1", Started: at})
 			r.must(err)
 		}
 		claim := func(replica string) (locking.Lease, ledger.Entry) {
@@ -397,8 +397,8 @@ func TestKilledReplicaIsSeen(t *testing.T) {
 		lease, e := claim("web-1")
 		e.Outcome, e.Finished = ledger.Succeeded, time.Now()
 		r.must(lease.Release(ctx, ledger.EncodeNote(e)))
-		r.must(r.roster.Leave(ctx, scheduler.Replica{ID: "web-1"}))
-		_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		r.must(r.roster.Leave(ctx, roster.Replica{ID: "web-1"}))
+		_, err := r.roster.Beat(ctx, roster.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
 		r.must(err)
 
 		r.shows("/", []string{
@@ -413,11 +413,11 @@ func TestKilledReplicaIsSeen(t *testing.T) {
 			t.Errorf("the API lists %+v", rows)
 		}
 		time.Sleep(time.Hour)
-		_, err = r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		_, err = r.roster.Beat(ctx, roster.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
 		r.must(err)
 		r.shows("/", []string{"web-2 is lost, silent for 1 h", "Interrupted and run again in the last 24 h: report."}, nil)
 		time.Sleep(23 * time.Hour)
-		_, err = r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		_, err = r.roster.Beat(ctx, roster.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
 		r.must(err)
 		r.shows("/replicas", []string{"ready"}, []string{"web-2"})
 	})
@@ -429,7 +429,7 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	now := time.Now().UTC().Truncate(time.Second)
-	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{{
+	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{{
 		Name: "report", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1", Published: now, Since: now.Add(-5 * time.Hour), Hash: "abc",
 	}}))
 	r.shows("/jobs/report", []string{"<code>abc</code>, served since <time datetime=\"" + now.Add(-5*time.Hour).Format(time.RFC3339)}, []string{"published"})

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A trusted proxy names the user, whatever else a request brings to log in with: its
@@ -130,8 +130,8 @@ func TestNextFromFarAway(t *testing.T) {
 	r := newRig(t)
 	for name, schedule := range map[string]string{"leap": "0 0 29 2 *", "night": "30 2 * * *", "dense": "@every 1s", "sunday": "0 12 * * sun#5", "once": "@at 9999-12-31T23:59:59Z"} {
 		definition := fmt.Sprintf(`{"spec":%q,"zone":"America/New_York"}`, schedule)
-		info := scheduler.JobInfo{Name: name, Schedule: schedule, Definition: definition, Timezone: "America/New_York", Replica: "a", Published: time.Now(), ConfigHash: "c1"}
-		r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
+		info := roster.JobInfo{Name: name, Schedule: schedule, Definition: definition, Timezone: "America/New_York", Replica: "a", Published: time.Now(), ConfigHash: "c1"}
+		r.must(r.roster.Publish(t.Context(), []roster.JobInfo{info}))
 	}
 	for _, from := range []string{"9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999999999-12:00", "9990-01-01T00:00:00Z", "2999-12-31T00:00:00Z", "1970-01-01T00:00:00Z"} {
 		a := r.ask(viewer, "GET", "/api/v1/next?limit=1000&from="+strings.ReplaceAll(from, "+", "%2B"), "")
@@ -151,7 +151,7 @@ func TestNextFromFarAway(t *testing.T) {
 
 // jobSets are those of a cluster, unless it is away.
 type jobSets struct {
-	scheduler.JobSets
+	roster.JobSets
 	away *atomic.Bool
 }
 

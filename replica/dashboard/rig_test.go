@@ -18,10 +18,10 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -105,13 +105,13 @@ func newRig(tb testing.TB, mend ...func(*setup)) *rig {
 func (r *rig) fill() {
 	r.Helper()
 	ctx, now := context.Background(), time.Now().Truncate(time.Second)
-	info := scheduler.JobInfo{Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: now, ConfigHash: "c1", Tags: []string{"finance"}}
+	info := roster.JobInfo{Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: now, ConfigHash: "c1", Tags: []string{"finance"}}
 	for _, name := range []string{"report", "sweep"} {
 		info.Name, info.Description = name, hostile
-		r.must(r.roster.Publish(ctx, []scheduler.JobInfo{info}))
+		r.must(r.roster.Publish(ctx, []roster.JobInfo{info}))
 	}
 	r.keep("report", "report", "1", map[string]any{"x": hostile}) // named as jobs are, so that what asks at random finds it
-	_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", Host: "h", PID: 1, State: "ready", ConfigHash: "c1", Started: now})
+	_, err := r.roster.Beat(ctx, roster.Replica{ID: "a", Host: "h", PID: 1, State: "ready", ConfigHash: "c1", Started: now})
 	r.must(err)
 	for n := range 3 {
 		r.run(now.Add(time.Duration(n-10)*time.Minute), ledger.Failed)

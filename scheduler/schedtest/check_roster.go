@@ -7,25 +7,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // rosterBench is one fresh cluster under test.
 type rosterBench struct {
 	testing.TB
 	RosterBackend
-	scheduler.Roster
+	roster.Roster
 }
 
 // replica returns a replica for heartbeats.
-func (b *rosterBench) replica(id string) scheduler.Replica {
-	return scheduler.Replica{
+func (b *rosterBench) replica(id string) roster.Replica {
+	return roster.Replica{
 		ID: id, Version: "v1.2.3", Host: "host-" + id, PID: 42, State: "ready",
 		Started: time.UnixMilli(1_700_000_000_123).UTC(), Running: []string{"nightly"}, ConfigHash: "abc",
 	}
 }
 
-func (b *rosterBench) beat(id string) []scheduler.Replica {
+func (b *rosterBench) beat(id string) []roster.Replica {
 	b.Helper()
 	list, err := b.Beat(b.Context(), b.replica(id))
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *rosterBench) beat(id string) []scheduler.Replica {
 	return list
 }
 
-func (b *rosterBench) replicas() []scheduler.Replica {
+func (b *rosterBench) replicas() []roster.Replica {
 	b.Helper()
 	list, err := b.Replicas(b.Context())
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *rosterBench) replicas() []scheduler.Replica {
 	return list
 }
 
-func (b *rosterBench) want(what string, got []scheduler.Replica, ids ...string) {
+func (b *rosterBench) want(what string, got []roster.Replica, ids ...string) {
 	b.Helper()
 	var have []string
 	for _, r := range got {
@@ -91,7 +91,7 @@ func silentReplicaIsForgotten(b *rosterBench) {
 // lostReplicaIsRemembered: who falls silent is listed as lost, who leaves is not.
 func lostReplicaIsRemembered(b *rosterBench) {
 	memory, ok := b.Roster.(interface {
-		Remembered(ctx context.Context) ([]scheduler.Replica, error)
+		Remembered(ctx context.Context) ([]roster.Replica, error)
 	})
 	if !ok {
 		b.Skip("the roster remembers nobody")
@@ -112,12 +112,12 @@ func lostReplicaIsRemembered(b *rosterBench) {
 		b.Fatalf("Remembered = %v", err)
 	}
 	b.want("Remembered", list, "lively", "quiet")
-	if len(list) == 2 && (list[0].State != scheduler.StateReady || list[1].State != scheduler.StateLost || list[1].Running != nil) {
+	if len(list) == 2 && (list[0].State != roster.StateReady || list[1].State != roster.StateLost || list[1].Running != nil) {
 		b.Errorf("Remembered = %+v, want quiet to be lost", list)
 	}
 	b.want("Replicas", b.replicas(), "lively")
 	b.beat("quiet")
-	if list, err = memory.Remembered(b.Context()); err != nil || len(list) != 2 || list[1].State != scheduler.StateReady {
+	if list, err = memory.Remembered(b.Context()); err != nil || len(list) != 2 || list[1].State != roster.StateReady {
 		b.Errorf("Remembered = %+v, %v, want quiet to be back", list, err)
 	}
 }
@@ -139,7 +139,7 @@ func processesUnderOneID(b *rosterBench) {
 	first, second := b.replica("a"), b.replica("a")
 	first.Instance, second.Instance = "1", "2"
 	first.Started, second.Started = time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
-	for _, r := range []scheduler.Replica{first, second} {
+	for _, r := range []roster.Replica{first, second} {
 		if _, err := b.Beat(b.Context(), r); err != nil {
 			b.Fatal(err)
 		}
@@ -160,14 +160,14 @@ func processesUnderOneID(b *rosterBench) {
 }
 
 // versionOf is a version of a job that replica a published at the given minute.
-func versionOf(name, hash string, minute int) scheduler.JobInfo {
-	return scheduler.JobInfo{
+func versionOf(name, hash string, minute int) roster.JobInfo {
+	return roster.JobInfo{
 		Name: name, Hash: hash, Key: "first-" + name, Func: "exec", Schedule: "@daily", Timezone: "UTC",
 		Description: "does " + name, Replica: "a", ConfigHash: "c1", Published: time.Unix(int64(minute)*60, 0).UTC(),
 	}
 }
 
-func (b *rosterBench) publish(jobs ...scheduler.JobInfo) {
+func (b *rosterBench) publish(jobs ...roster.JobInfo) {
 	b.Helper()
 	if err := b.Publish(b.Context(), jobs); err != nil {
 		b.Fatalf("Publish = %v", err)
@@ -175,7 +175,7 @@ func (b *rosterBench) publish(jobs ...scheduler.JobInfo) {
 }
 
 // jobs lists the published jobs; it checks the ages and removes them.
-func (b *rosterBench) jobs(oldest time.Duration) []scheduler.JobInfo {
+func (b *rosterBench) jobs(oldest time.Duration) []roster.JobInfo {
 	b.Helper()
 	list, err := b.Jobs(b.Context())
 	if err != nil {
@@ -196,7 +196,7 @@ func publishReplacesVersions(b *rosterBench) {
 	b.publish(v("b", "2", 1), v("a", "1", 1), v("a", "2", 2))
 	b.publish(v("c", "1", 2), v("a", "1", 3))
 	got := b.jobs(time.Since(begun) + time.Second)
-	want := []scheduler.JobInfo{v("a", "1", 3), v("a", "2", 2), v("b", "2", 1), v("c", "1", 2)}
+	want := []roster.JobInfo{v("a", "1", 3), v("a", "2", 2), v("b", "2", 1), v("c", "1", 2)}
 	if !reflect.DeepEqual(got, want) {
 		b.Errorf("Jobs =\n%+v, want\n%+v", got, want)
 	}
@@ -206,18 +206,18 @@ func publishReplacesVersions(b *rosterBench) {
 // of the other times.
 func accountsAreMerged(b *rosterBench) {
 	at := func(minute int) time.Time { return time.Unix(int64(minute)*60, 0).UTC() }
-	with := func(hash string, a scheduler.Account) scheduler.JobInfo {
+	with := func(hash string, a roster.Account) roster.JobInfo {
 		v := versionOf("a", hash, 1)
 		v.Account = a
 		return v
 	}
-	b.publish(with("1", scheduler.Account{First: at(7), Until: at(8)}), with("2", scheduler.Account{}))
-	b.publish(with("1", scheduler.Account{First: at(5), Removed: at(9)}))
-	b.publish(with("1", scheduler.Account{First: at(6), Until: at(7), Stopped: at(8)}))
-	b.publish(with("1", scheduler.Account{}))
-	want := []scheduler.JobInfo{
-		with("1", scheduler.Account{First: at(5), Until: at(8), Stopped: at(8), Removed: at(9)}),
-		with("2", scheduler.Account{}),
+	b.publish(with("1", roster.Account{First: at(7), Until: at(8)}), with("2", roster.Account{}))
+	b.publish(with("1", roster.Account{First: at(5), Removed: at(9)}))
+	b.publish(with("1", roster.Account{First: at(6), Until: at(7), Stopped: at(8)}))
+	b.publish(with("1", roster.Account{}))
+	want := []roster.JobInfo{
+		with("1", roster.Account{First: at(5), Until: at(8), Stopped: at(8), Removed: at(9)}),
+		with("2", roster.Account{}),
 	}
 	if got := b.jobs(time.Minute); !reflect.DeepEqual(got, want) {
 		b.Errorf("Jobs =\n%+v, want\n%+v", got, want)
@@ -244,18 +244,18 @@ func unpublishTakesVersionsOff(b *rosterBench) {
 	v := versionOf
 	b.publish(v("a", "1", 1), v("a", "2", 1), v("b", "1", 1))
 	for range 2 { // again is harmless
-		if err := b.Unpublish(b.Context(), []scheduler.JobInfo{v("a", "1", 1), v("b", "1", 1), v("x", "1", 1)}); err != nil {
+		if err := b.Unpublish(b.Context(), []roster.JobInfo{v("a", "1", 1), v("b", "1", 1), v("x", "1", 1)}); err != nil {
 			b.Fatalf("Unpublish = %v", err)
 		}
 	}
-	if got, want := b.jobs(time.Hour), []scheduler.JobInfo{v("a", "2", 1)}; !reflect.DeepEqual(got, want) {
+	if got, want := b.jobs(time.Hour), []roster.JobInfo{v("a", "2", 1)}; !reflect.DeepEqual(got, want) {
 		b.Errorf("Jobs =\n%+v, want\n%+v", got, want)
 	}
 }
 
 // moreThanOneMessage publishes more jobs than fit into one message.
 func moreThanOneMessage(b *rosterBench) {
-	var many []scheduler.JobInfo
+	var many []roster.JobInfo
 	for i := range 1234 {
 		many = append(many, versionOf(fmt.Sprintf("job-%04d", i), "1", 1))
 	}
@@ -273,8 +273,8 @@ func rosterEndedContextIsAnError(b *rosterBench) {
 	_, jobs := b.Jobs(ctx)
 	for what, err := range map[string]error{
 		"Beat": beat, "Replicas": replicas, "Jobs": jobs,
-		"Leave": b.Leave(ctx, scheduler.Replica{ID: "a"}), "Publish": b.Publish(ctx, []scheduler.JobInfo{{Name: "a"}}),
-		"Unpublish": b.Unpublish(ctx, []scheduler.JobInfo{{Name: "a"}}),
+		"Leave": b.Leave(ctx, roster.Replica{ID: "a"}), "Publish": b.Publish(ctx, []roster.JobInfo{{Name: "a"}}),
+		"Unpublish": b.Unpublish(ctx, []roster.JobInfo{{Name: "a"}}),
 	} {
 		if err == nil {
 			b.Errorf("%s under a cancelled context = nil, want an error", what)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // ErrKilled is the cause when the contexts of a killed replica's functions end. A dead
@@ -212,42 +212,42 @@ func (g gatedLedger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry,
 // A gatedRoster is the roster behind a gate.
 type gatedRoster struct{ *gate }
 
-func (g gatedRoster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (g gatedRoster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
 	return g.stores.Roster.Beat(ctx, self)
 }
 
-func (g gatedRoster) Leave(ctx context.Context, self scheduler.Replica) error {
+func (g gatedRoster) Leave(ctx context.Context, self roster.Replica) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
 	return g.stores.Roster.Leave(ctx, self)
 }
 
-func (g gatedRoster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+func (g gatedRoster) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
 	return g.stores.Roster.Replicas(ctx)
 }
 
-func (g gatedRoster) Publish(ctx context.Context, list []scheduler.JobInfo) error {
+func (g gatedRoster) Publish(ctx context.Context, list []roster.JobInfo) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
 	return g.stores.Roster.Publish(ctx, list)
 }
 
-func (g gatedRoster) Unpublish(ctx context.Context, list []scheduler.JobInfo) error {
+func (g gatedRoster) Unpublish(ctx context.Context, list []roster.JobInfo) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
 	return g.stores.Roster.Unpublish(ctx, list)
 }
 
-func (g gatedRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+func (g gatedRoster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Hooks say how to run the checks of a kit.
@@ -113,7 +113,7 @@ func ledgerChecks() []ledgerCheck {
 type RosterBackend struct {
 	Hooks
 	// New makes an empty cluster and returns its roster. Required.
-	New func(t testing.TB) scheduler.Roster
+	New func(t testing.TB) roster.Roster
 	// Lately is how long a replica stays after its last beat, at least a few
 	// round trips. Default: scheduler.SeenLately.
 	Lately time.Duration
@@ -123,7 +123,7 @@ type RosterBackend struct {
 func RunRoster(t *testing.T, b RosterBackend) {
 	t.Helper()
 	b.Hooks = b.Hooks.withDefaults()
-	b.Lately = cmp.Or(b.Lately, scheduler.SeenLately)
+	b.Lately = cmp.Or(b.Lately, roster.SeenLately)
 	for _, c := range rosterChecks() {
 		t.Run(c.name, func(t *testing.T) {
 			b.Bubble(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // recorder takes a check's complaints instead of failing the test.
@@ -243,11 +243,11 @@ func TestLedgerKitFindsFaults(t *testing.T) {
 
 // oddRoster is a roster with faults.
 type oddRoster struct {
-	scheduler.Roster
+	roster.Roster
 	fault string
 }
 
-func (o oddRoster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (o oddRoster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	switch o.fault {
 	case "loses the host":
 		self.Host = ""
@@ -258,32 +258,32 @@ func (o oddRoster) Beat(ctx context.Context, self scheduler.Replica) ([]schedule
 	}
 	list, err := o.Roster.Beat(ctx, self)
 	if o.fault == "leaves self out" {
-		list = slices.DeleteFunc(list, func(r scheduler.Replica) bool { return r.ID == self.ID })
+		list = slices.DeleteFunc(list, func(r roster.Replica) bool { return r.ID == self.ID })
 	}
 	return list, err
 }
 
-func (o oddRoster) Leave(ctx context.Context, self scheduler.Replica) error {
+func (o oddRoster) Leave(ctx context.Context, self roster.Replica) error {
 	if o.fault == "never forgets" {
 		return nil
 	}
 	return o.Roster.Leave(ctx, self)
 }
 
-func (o oddRoster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+func (o oddRoster) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	if o.fault == "remembers nobody" {
 		return o.Replicas(ctx)
 	}
 	return o.Roster.(*Roster).Remembered(ctx)
 }
 
-func (o oddRoster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (o oddRoster) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	switch o.fault {
 	case "one version of a job":
 		known, _ := o.Jobs(ctx)
 		for _, k := range known {
-			if slices.ContainsFunc(jobs, func(j scheduler.JobInfo) bool { return k.Name == j.Name }) {
-				_ = o.Roster.Unpublish(ctx, []scheduler.JobInfo{k})
+			if slices.ContainsFunc(jobs, func(j roster.JobInfo) bool { return k.Name == j.Name }) {
+				_ = o.Roster.Unpublish(ctx, []roster.JobInfo{k})
 			}
 		}
 	case "the last account":
@@ -294,14 +294,14 @@ func (o oddRoster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error 
 	return o.Roster.Publish(ctx, jobs)
 }
 
-func (o oddRoster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (o oddRoster) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	if o.fault == "never takes off" {
 		return nil
 	}
 	return o.Roster.Unpublish(ctx, jobs)
 }
 
-func (o oddRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+func (o oddRoster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	list, err := o.Roster.Jobs(ctx)
 	for i := range list {
 		if o.fault == "knows no age" {
@@ -335,7 +335,7 @@ func TestRosterKitFindsFaults(t *testing.T) {
 		found[check] = true
 		said := complaints(t, func(tb testing.TB) {
 			b := memoryRoster()
-			b.Hooks, b.Lately = b.Hooks.withDefaults(), scheduler.SeenLately
+			b.Hooks, b.Lately = b.Hooks.withDefaults(), roster.SeenLately
 			if fault == "patient" {
 				b.Lately /= 10 // what the kit is told, not what the roster does
 			}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 func memoryLedger() LedgerBackend {
@@ -24,7 +24,7 @@ func memoryLedger() LedgerBackend {
 func memoryRoster() RosterBackend {
 	return RosterBackend{
 		Hooks: Hooks{Bubble: synctest.Test},
-		New:   func(testing.TB) scheduler.Roster { return new(Roster) },
+		New:   func(testing.TB) roster.Roster { return new(Roster) },
 	}
 }
 

@@ -9,32 +9,32 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Roster is a [scheduler.Roster] in memory, shared by the replicas of one
 // process. The zero value is ready to use.
 type Roster struct {
 	mu       sync.Mutex
-	replicas map[string]scheduler.Replica
+	replicas map[string]roster.Replica
 	jobs     map[version]published
 	sets     map[string][]byte
 }
 
 // published is a version of a job, and when it was last published.
 type published struct {
-	job scheduler.JobInfo
+	job roster.JobInfo
 	at  time.Time
 }
 
 // Beat implements [scheduler.Roster].
-func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	if r.replicas == nil {
-		r.replicas = map[string]scheduler.Replica{}
+		r.replicas = map[string]roster.Replica{}
 	}
 	self.Seen = time.Now()
 	r.replicas[self.Process()] = self
@@ -43,7 +43,7 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 }
 
 // Leave implements [scheduler.Roster].
-func (r *Roster) Leave(ctx context.Context, self scheduler.Replica) error {
+func (r *Roster) Leave(ctx context.Context, self roster.Replica) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.replicas, self.Process())
@@ -51,21 +51,21 @@ func (r *Roster) Leave(ctx context.Context, self scheduler.Replica) error {
 }
 
 // Replicas implements [scheduler.Roster].
-func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+func (r *Roster) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	live := maps.Clone(r.replicas)
-	maps.DeleteFunc(live, func(_ string, have scheduler.Replica) bool {
-		return time.Since(have.Seen) >= scheduler.SeenLately
+	maps.DeleteFunc(live, func(_ string, have roster.Replica) bool {
+		return time.Since(have.Seen) >= roster.SeenLately
 	})
-	return scheduler.Successors(slices.Collect(maps.Values(live))), nil
+	return roster.Successors(slices.Collect(maps.Values(live))), nil
 }
 
 // Remembered lists the replicas seen lately, and the lost ones.
-func (r *Roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+func (r *Roster) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -74,20 +74,20 @@ func (r *Roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 	all := maps.Clone(r.replicas)
 	for id, have := range all {
 		switch silent := time.Since(have.Seen); {
-		case silent >= scheduler.RememberLost:
+		case silent >= roster.RememberLost:
 			delete(all, id)
-		case silent >= scheduler.SeenLately:
+		case silent >= roster.SeenLately:
 			all[id] = have.Lost()
 		}
 	}
-	return scheduler.Successors(slices.Collect(maps.Values(all))), nil
+	return roster.Successors(slices.Collect(maps.Values(all))), nil
 }
 
 // A version of a job is one name and hash.
 type version struct{ name, hash string }
 
 // Publish implements [scheduler.Roster].
-func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (r *Roster) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.jobs == nil {
@@ -102,7 +102,7 @@ func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 }
 
 // Unpublish implements [scheduler.Roster].
-func (r *Roster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (r *Roster) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, j := range jobs {
@@ -112,18 +112,18 @@ func (r *Roster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error 
 }
 
 // Jobs implements [scheduler.Roster].
-func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+func (r *Roster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]scheduler.JobInfo, 0, len(r.jobs))
+	list := make([]roster.JobInfo, 0, len(r.jobs))
 	for _, p := range r.jobs {
 		p.job.Age = time.Since(p.at)
 		list = append(list, p.job)
 	}
-	slices.SortFunc(list, func(a, b scheduler.JobInfo) int {
+	slices.SortFunc(list, func(a, b roster.JobInfo) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
 	})
 	return list, nil
@@ -157,10 +157,10 @@ func (r *Roster) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	if packed, ok := r.sets[hash]; ok {
 		return packed, nil
 	}
-	return nil, scheduler.ErrNoJobSet
+	return nil, roster.ErrNoJobSet
 }
 
 var (
-	_ scheduler.Roster  = (*Roster)(nil)
-	_ scheduler.JobSets = (*Roster)(nil)
+	_ roster.Roster  = (*Roster)(nil)
+	_ roster.JobSets = (*Roster)(nil)
 )

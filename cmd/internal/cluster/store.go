@@ -21,6 +21,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 	"github.com/quorate/quorate/stores/postgres"
 )
@@ -59,7 +60,7 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry, st
 	control := s.kept.Control()
 	control.Served = served(source)
 	own := control.CheckParams
-	control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
+	control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		cfg, err := config.Read(source, nil)
 		if err != nil {
 			return own(job, params) // a configuration for the nodes alone
@@ -136,8 +137,8 @@ func (s *Store) OneStore(doing string) (*single.Cluster, error) {
 
 // served returns schedules from the configuration: of published jobs that have the same
 // version in it.
-func served(source config.Source) func(scheduler.JobInfo) (schedule.Schedule, bool) {
-	return func(last scheduler.JobInfo) (schedule.Schedule, bool) {
+func served(source config.Source) func(roster.JobInfo) (schedule.Schedule, bool) {
+	return func(last roster.JobInfo) (schedule.Schedule, bool) {
 		cfg, err := config.Read(source, nil)
 		if err != nil {
 			return nil, false // a configuration for the nodes alone
@@ -406,7 +407,7 @@ func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error
 
 // removed lists the published versions of a job. It returns an error if a live replica
 // may serve one.
-func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]scheduler.JobInfo, error) {
+func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]roster.JobInfo, error) {
 	known, err := s.Control.Roster.Jobs(ctx)
 	if err != nil {
 		return nil, err
@@ -415,7 +416,7 @@ func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]sched
 	if err != nil {
 		return nil, err
 	}
-	versions := slices.DeleteFunc(known, func(j scheduler.JobInfo) bool { return j.StoredAs() != key })
+	versions := slices.DeleteFunc(known, func(j roster.JobInfo) bool { return j.StoredAs() != key })
 	if by := scheduler.ServedBy(versions, live, now); by != "" {
 		return nil, fmt.Errorf("%s may still be served by replica %s: remove it from the configuration of all replicas, then wait ten minutes after they have reloaded it, or restart them", key, by)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // troubled is a cluster in which some things go wrong: a node is down, a replica
@@ -31,8 +31,8 @@ func troubled() snapshot {
 		}
 		d.nodes = append(d.nodes, n)
 	}
-	for i, state := range []string{scheduler.StateReady, scheduler.StateReady, scheduler.StateDraining} {
-		d.replicas = append(d.replicas, view.NewReplica(scheduler.Replica{
+	for i, state := range []string{roster.StateReady, roster.StateReady, roster.StateDraining} {
+		d.replicas = append(d.replicas, view.NewReplica(roster.Replica{
 			ID: fmt.Sprintf("web-%d-4f2a", i+1), Version: "v1.2.3", Host: fmt.Sprintf("web-%d", i+1), PID: 4711, State: state,
 			Started: cmdtest.Tick.Add(-3*time.Hour - 12*time.Minute), Seen: cmdtest.Tick.Add(-2 * time.Second), Running: []string{"nightly-report", "import"}[:i%2],
 		}))

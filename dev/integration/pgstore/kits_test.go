@@ -8,8 +8,8 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 	singleledger "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -33,7 +33,7 @@ func ledgerConforms(t *testing.T, w *world, url string) {
 	t.Run("Roster", func(t *testing.T) {
 		t.Parallel()
 		schedtest.RunRoster(t, schedtest.RosterBackend{
-			New: func(tb testing.TB) scheduler.Roster {
+			New: func(tb testing.TB) roster.Roster {
 				tb.Helper()
 				return singleledger.NewRoster(w.open(tb, url))
 			},

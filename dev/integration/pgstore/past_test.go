@@ -21,9 +21,9 @@ import (
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A host is shown by a dashboard.
@@ -131,9 +131,9 @@ func (p *past) fill(t *testing.T) {
 		all+`, unnest($2::text[], $3::text[], $4::text[]) e(sub, usual, failing) ORDER BY e.sub DESC, name`, p.jobs, subs, usual, failing)
 	p.exec(t, `VACUUM ANALYZE S.records`)
 
-	var infos []scheduler.JobInfo
+	var infos []roster.JobInfo
 	for j := range p.jobs {
-		infos = append(infos, scheduler.JobInfo{
+		infos = append(infos, roster.JobInfo{
 			Name: pastJob(j), Func: "report", Schedule: "*/5 * * * *", Timezone: "UTC", Published: p.now, Replica: "a",
 			Description: "Sends one of many reports", Tags: []string{"finance"}, ConfigHash: "c",
 		})
@@ -171,7 +171,7 @@ func encode(t *testing.T, v any) json.RawMessage {
 // measure returns what a request uses. What pages keep for a while is read anew.
 func (p *past) measure(t *testing.T, r requested) use {
 	t.Helper()
-	if _, err := p.cluster.Roster.Beat(t.Context(), scheduler.Replica{ID: "a", State: scheduler.StateReady, ConfigHash: "c"}); err != nil {
+	if _, err := p.cluster.Roster.Beat(t.Context(), roster.Replica{ID: "a", State: roster.StateReady, ConfigHash: "c"}); err != nil {
 		t.Fatal(err)
 	}
 	p.kept.Drop()

@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Page is a part of a listing.
@@ -203,7 +203,7 @@ func answerJobs(ctx context.Context, c *call) (any, error) {
 }
 
 // matches searches the name, tags and description of a job.
-func matches(j scheduler.JobInfo, text string) bool {
+func matches(j roster.JobInfo, text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(append([]string{j.Name, j.Description}, j.Tags...), func(s string) bool {
 		return strings.Contains(strings.ToLower(s), text)
@@ -268,7 +268,7 @@ func answerJobSet(ctx context.Context, c *call) (any, error) {
 }
 
 // yamlText writes a set of jobs like the configuration, each with its version; "" if it is empty.
-func yamlText(set scheduler.JobSet) (string, error) {
+func yamlText(set roster.JobSet) (string, error) {
 	if len(set.Jobs) == 0 {
 		return "", nil
 	}

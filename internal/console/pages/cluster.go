@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A replicaRow is a replica with its problems.
@@ -39,8 +39,8 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	}
 	most := usual(view.Present(p.Items))
 	for _, r := range p.Items {
-		row := replicaRow{Replica: r, Quiet: r.State != scheduler.StateLost && r.Silence(v.asOf()) > 0}
-		row.Odd = most != "" && r.State != scheduler.StateLost && view.Text(r.ConfigHash) != most
+		row := replicaRow{Replica: r, Quiet: r.State != roster.StateLost && r.Silence(v.asOf()) > 0}
+		row.Odd = most != "" && r.State != roster.StateLost && view.Text(r.ConfigHash) != most
 		shown.Replicas = append(shown.Replicas, row)
 	}
 	return shown, nil
@@ -140,7 +140,7 @@ type configurationPage struct {
 	Replica, Text string
 	Drift         bool
 	Sets          []setRow
-	Jobs          []scheduler.Version // jobs that are served in several versions
+	Jobs          []roster.Version // jobs that are served in several versions
 
 	Diff  *setsDiff
 	Shown *setShown
@@ -232,7 +232,7 @@ func loadSet(ctx context.Context, v *visit, hash string) (*setShown, error) {
 }
 
 // Servers lists the replicas that serve the version.
-func (p configurationPage) Servers(v scheduler.Version) string {
+func (p configurationPage) Servers(v roster.Version) string {
 	for _, set := range p.Sets {
 		if set.ConfigHash == v.ConfigHash {
 			return view.And(set.Replicas)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -33,11 +33,11 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // setOf makes a set of jobs from the text of their settings.
-func setOf(t *testing.T, jobs ...[4]string) scheduler.JobSet {
+func setOf(t *testing.T, jobs ...[4]string) roster.JobSet {
 	t.Helper()
-	set := scheduler.JobSet{Count: len(jobs)}
+	set := roster.JobSet{Count: len(jobs)}
 	for _, j := range jobs {
-		one := scheduler.JobText{Name: j[0], Key: j[1], Hash: j[2]}
+		one := roster.JobText{Name: j[0], Key: j[1], Hash: j[2]}
 		if err := json.Unmarshal([]byte(j[3]), &one.Settings); err != nil {
 			t.Fatal(err)
 		}
@@ -116,17 +116,17 @@ func TestSettingChangesAreVisible(t *testing.T) {
 // is said.
 func TestServedSets(t *testing.T) {
 	t.Parallel()
-	roster := new(schedtest.Roster)
-	r := view.Reader{Roster: roster, JobSets: roster}
+	peers := new(schedtest.Roster)
+	r := view.Reader{Roster: peers, JobSets: peers}
 	at, three := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 3
-	for _, one := range []scheduler.Replica{
+	for _, one := range []roster.Replica{
 		{ID: "a", ConfigHash: "c1", ConfigSince: at.Add(time.Hour)},
 		{ID: "b", ConfigHash: "c1", ConfigSince: at, Jobs: &three},
 		{ID: "c", ConfigHash: "c2", ConfigSince: at.Add(2 * time.Hour)},
 		{ID: "d", ConfigHash: "c0"},
 		{ID: "e"},
 	} {
-		if _, err := roster.Beat(t.Context(), one); err != nil {
+		if _, err := peers.Beat(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,11 +145,11 @@ func TestServedSets(t *testing.T) {
 	if _, err := (view.Reader{}).JobSet(t.Context(), "c1"); !errors.Is(err, view.ErrNotFound) {
 		t.Errorf("nobody keeps sets: %v", err)
 	}
-	packed, err := scheduler.PackJobs(7, func(func(scheduler.JobText) bool) {})
+	packed, err := roster.PackJobs(7, func(func(roster.JobText) bool) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := roster.KeepSet(t.Context(), "c1", packed); err != nil {
+	if err := peers.KeepSet(t.Context(), "c1", packed); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.JobSet(t.Context(), "c1"); !errors.Is(err, view.ErrNotFound) {

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A ServedSet is a set of jobs that at least one replica serves.
@@ -48,10 +48,10 @@ func ServedSets(replicas []Replica) []ServedSet {
 
 // JobSet returns the jobs of a set. If they are not known, the error is ErrNotFound and
 // says why.
-func (r Reader) JobSet(ctx context.Context, hash string) (scheduler.JobSet, error) {
+func (r Reader) JobSet(ctx context.Context, hash string) (roster.JobSet, error) {
 	set, err := r.storedSet(ctx, hash)
-	if errors.Is(err, scheduler.ErrNoJobSet) {
-		return scheduler.JobSet{}, fmt.Errorf("the set of jobs %q was %w: it is not published yet, or no replica has served it for a day", hash, ErrNotFound)
+	if errors.Is(err, roster.ErrNoJobSet) {
+		return roster.JobSet{}, fmt.Errorf("the set of jobs %q was %w: it is not published yet, or no replica has served it for a day", hash, ErrNotFound)
 	}
 	if err == nil && len(set.Jobs) < set.Count {
 		err = fmt.Errorf("the set of jobs %q was %w: its %d jobs take more than the 1 MiB that are kept", hash, ErrNotFound, set.Count)
@@ -60,15 +60,15 @@ func (r Reader) JobSet(ctx context.Context, hash string) (scheduler.JobSet, erro
 }
 
 // storedSet returns a set as it is stored, without jobs if they are too many.
-func (r Reader) storedSet(ctx context.Context, hash string) (scheduler.JobSet, error) {
+func (r Reader) storedSet(ctx context.Context, hash string) (roster.JobSet, error) {
 	if r.JobSets == nil {
-		return scheduler.JobSet{}, scheduler.ErrNoJobSet
+		return roster.JobSet{}, roster.ErrNoJobSet
 	}
 	packed, err := r.JobSets.JobSet(ctx, hash)
 	if err != nil {
-		return scheduler.JobSet{}, err
+		return roster.JobSet{}, err
 	}
-	return scheduler.UnpackJobs(packed)
+	return roster.UnpackJobs(packed)
 }
 
 // CompareSets reads two sets of jobs and compares them.
@@ -116,7 +116,7 @@ const (
 )
 
 // Compare lists what changes from a to b. It matches jobs by their keys.
-func Compare(from, to string, a, b scheduler.JobSet) Comparison {
+func Compare(from, to string, a, b roster.JobSet) Comparison {
 	before, after := byKey(a), byKey(b)
 	c := Comparison{From: from, To: to, Changes: []JobChange{}}
 	all := maps.Clone(before)
@@ -146,8 +146,8 @@ func Compare(from, to string, a, b scheduler.JobSet) Comparison {
 	return c
 }
 
-func byKey(set scheduler.JobSet) map[string]scheduler.JobText {
-	of := make(map[string]scheduler.JobText, len(set.Jobs))
+func byKey(set roster.JobSet) map[string]roster.JobText {
+	of := make(map[string]roster.JobText, len(set.Jobs))
 	for _, j := range set.Jobs {
 		of[j.Key] = j
 	}

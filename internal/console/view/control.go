@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -25,7 +25,7 @@ type Control struct {
 	Evict func(ctx context.Context, name string, token locking.Token, reason string) (Lock, error)
 	// CheckParams, if set, returns a *commands.Error if a published job refuses the
 	// params of a request. Params that it cannot check are checked when the job runs.
-	CheckParams func(job scheduler.JobInfo, params json.RawMessage) error
+	CheckParams func(job roster.JobInfo, params json.RawMessage) error
 }
 
 // An InvalidError says what is wrong with a request.
@@ -137,7 +137,7 @@ func (c Control) audited(ctx context.Context, id string) (commands.Command, erro
 func (c Control) warning(ctx context.Context, command commands.Command) (string, error) {
 	if command.Kind == commands.Pause {
 		d, err := c.Directory(ctx)
-		if command.Tag == "" || slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return slices.Contains(v.Tags, command.Tag) }) {
+		if command.Tag == "" || slices.ContainsFunc(d.Versions, func(v roster.Version) bool { return slices.Contains(v.Tags, command.Tag) }) {
 			return "", err
 		}
 		return "no job of this cluster has the " + command.Target(), err

@@ -11,8 +11,8 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -23,7 +23,7 @@ type slowRoster struct {
 }
 
 // Jobs implements scheduler.Roster.
-func (r *slowRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+func (r *slowRoster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	r.reads.Add(1)
 	select {
 	case <-time.After(time.Second):
@@ -38,15 +38,15 @@ func (r *slowRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 func TestDirectoryCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		roster := new(slowRoster)
+		peers := new(slowRoster)
 		publish := func(name string) {
-			if err := roster.Publish(t.Context(), []scheduler.JobInfo{{Name: name, Published: time.Now(), Replica: "a"}}); err != nil {
+			if err := peers.Publish(t.Context(), []roster.JobInfo{{Name: name, Published: time.Now(), Replica: "a"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		publish("report")
 		c := view.Control{Reader: view.Reader{
-			Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, Commands: new(schedtest.Commands), Cache: &view.DirectoryCache{For: 5 * time.Second},
+			Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: peers, Commands: new(schedtest.Commands), Cache: &view.DirectoryCache{For: 5 * time.Second},
 		}}
 		ask := func(ctx context.Context, want int) {
 			if d, err := c.Directory(ctx); err != nil || len(d.Keys) != want {
@@ -68,7 +68,7 @@ func TestDirectoryCache(t *testing.T) {
 		asking.Wait()
 		publish("sweep")
 		ask(t.Context(), 1)
-		if n := roster.reads.Load(); n != 2 {
+		if n := peers.reads.Load(); n != 2 {
 			t.Errorf("the jobs were listed %d times, want 2: by who gave up, and by one of the others", n)
 		}
 		if _, err := c.Trigger(t.Context(), commands.Command{Job: "sweep", By: "ann"}); err != nil {
@@ -78,7 +78,7 @@ func TestDirectoryCache(t *testing.T) {
 		publish("third")
 		time.Sleep(6 * time.Second)
 		ask(t.Context(), 3)
-		if n := roster.reads.Load(); n != 4 {
+		if n := peers.reads.Load(); n != 4 {
 			t.Errorf("the jobs were listed %d times, want 4", n)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Margin says how many more nodes may fail before no tick can start, or how the only store
@@ -161,7 +161,7 @@ type Sentence struct {
 // SilentAfter is how long after its last heartbeat a replica counts as silent. Replicas
 // beat three times in SeenLately, and a beat times out well before this: a heartbeat is
 // lost, not merely slow. The other half leaves time to see the replica on the roster.
-const SilentAfter = scheduler.SeenLately / 2
+const SilentAfter = roster.SeenLately / 2
 
 // Silence is how long a silent replica has sent no heartbeat; 0 if it is not silent or
 // its last heartbeat is unknown.
@@ -175,7 +175,7 @@ func (r Replica) Silence(asOf time.Time) time.Duration {
 
 // Level is Good for a replica that takes ticks normally.
 func (r Replica) Level(asOf time.Time) Level {
-	if r.State != scheduler.StateReady || r.Silence(asOf) > 0 {
+	if r.State != roster.StateReady || r.Silence(asOf) > 0 {
 		return Warn
 	}
 	return Good
@@ -184,7 +184,7 @@ func (r Replica) Level(asOf time.Time) Level {
 // ClockOff reports whether the replica's clock needs setting: it is skewed, or its times
 // had to be corrected.
 func (r Replica) ClockOff() bool {
-	return r.State == scheduler.StateSkewed || r.OffsetMilli != nil && r.offset().Abs() >= noticeableOffset
+	return r.State == roster.StateSkewed || r.OffsetMilli != nil && r.offset().Abs() >= noticeableOffset
 }
 
 // Level is Bad for a node that will not vote again without an operator, as in `nodes
@@ -364,13 +364,13 @@ func replicaProblems(replicas []Replica, asOf time.Time) (odd []string, ready in
 		case quiet > 0:
 			odd = append(odd, r.ID+" has been silent for "+Span(quiet.Truncate(time.Second)))
 			continue
-		case r.State != scheduler.StateReady:
+		case r.State != roster.StateReady:
 			odd = append(odd, r.ID+" "+r.Problem())
 		}
 		if r.Shared && (i == 0 || replicas[i-1].ID != r.ID) {
 			odd = append(odd, r.ID+" runs twice")
 		}
-		if r.State == scheduler.StateReady || r.State == scheduler.StateSkewed { // skewed ones run the ticks that others leave
+		if r.State == roster.StateReady || r.State == roster.StateSkewed { // skewed ones run the ticks that others leave
 			ready++
 		}
 	}
@@ -383,7 +383,7 @@ const lostAlarm = time.Hour
 // lostReplicas describes the lost replicas, those of the last hour apart.
 func lostReplicas(replicas []Replica, asOf time.Time) (lately, longAgo []string) {
 	for _, r := range replicas {
-		if r.State != scheduler.StateLost {
+		if r.State != roster.StateLost {
 			continue
 		}
 		quiet := asOf.Sub(Time(r.Seen)).Truncate(time.Second)
@@ -401,7 +401,7 @@ func lostReplicas(replicas []Replica, asOf time.Time) (lately, longAgo []string)
 func goneReplicas(replicas []Replica, latest []Tick) (text string, hurt bool) {
 	known, there := map[string]bool{"": true}, map[string]bool{"": true}
 	for _, r := range replicas {
-		known[r.ID], there[r.ID] = true, r.State != scheduler.StateLost
+		known[r.ID], there[r.ID] = true, r.State != roster.StateLost
 	}
 	var names, broken []string
 	for _, t := range latest {

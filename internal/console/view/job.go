@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -35,7 +35,7 @@ type Job struct {
 	Drift        bool            `json:"drift" jsonschema:"Other replicas serve another version."`
 
 	// Info is what was published.
-	Info scheduler.JobInfo `json:"-"`
+	Info roster.JobInfo `json:"-"`
 }
 
 // Jobs lists the versions of all jobs, or of the named ones, with the last tick of each.
@@ -194,7 +194,7 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 
 // An upcoming is a job with its next tick that is not listed yet.
 type upcoming struct {
-	job      scheduler.Version
+	job      roster.Version
 	schedule schedule.Schedule
 	next     schedule.Planned
 }

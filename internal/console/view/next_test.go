@@ -8,6 +8,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -20,16 +21,16 @@ func TestNextSaysTheJitter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roster := new(schedtest.Roster)
-	info := scheduler.JobInfo{Name: "report", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: at, ConfigHash: "c", Jitter: 10 * time.Minute}
-	plain := scheduler.JobInfo{Name: "sweep", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: at, ConfigHash: "c"}
-	if err := roster.Publish(t.Context(), []scheduler.JobInfo{info, plain}); err != nil {
+	peers := new(schedtest.Roster)
+	info := roster.JobInfo{Name: "report", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: at, ConfigHash: "c", Jitter: 10 * time.Minute}
+	plain := roster.JobInfo{Name: "sweep", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: at, ConfigHash: "c"}
+	if err := peers.Publish(t.Context(), []roster.JobInfo{info, plain}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := roster.Beat(t.Context(), scheduler.Replica{ID: "a", ConfigHash: "c", State: scheduler.StateReady}); err != nil {
+	if _, err := peers.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := view.Reader{Roster: roster}.Next(t.Context(), "", at, 6)
+	rows, err := view.Reader{Roster: peers}.Next(t.Context(), "", at, 6)
 	if err != nil || len(rows) != 6 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -58,16 +59,16 @@ func TestNextSaysTheJitter(t *testing.T) {
 func TestNextHasWhatJitterDelays(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
-	info := scheduler.JobInfo{Name: "report", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: at, ConfigHash: "c", Jitter: 50 * time.Minute}
+	info := roster.JobInfo{Name: "report", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: at, ConfigHash: "c", Jitter: 50 * time.Minute}
 	every, err := info.Ticks()
 	if err != nil {
 		t.Fatal(err)
 	}
-	roster := new(schedtest.Roster)
-	if err := roster.Publish(t.Context(), []scheduler.JobInfo{info}); err != nil {
+	peers := new(schedtest.Roster)
+	if err := peers.Publish(t.Context(), []roster.JobInfo{info}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := roster.Beat(t.Context(), scheduler.Replica{ID: "a", ConfigHash: "c", State: scheduler.StateReady}); err != nil {
+	if _, err := peers.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady}); err != nil {
 		t.Fatal(err)
 	}
 	start := info.Start(every, at)
@@ -78,7 +79,7 @@ func TestNextHasWhatJitterDelays(t *testing.T) {
 		at.Add(-time.Second): at, at: at, at.Add(time.Millisecond): at, start.Add(-time.Millisecond): at,
 		start: at.Add(time.Hour), start.Add(time.Minute): at.Add(time.Hour),
 	} {
-		rows, err := view.Reader{Roster: roster}.Next(t.Context(), "", from, 2)
+		rows, err := view.Reader{Roster: peers}.Next(t.Context(), "", from, 2)
 		if err != nil || len(rows) != 2 || rows[0].Tick != *view.Stamp(want) || rows[1].Tick != *view.Stamp(want.Add(time.Hour)) {
 			t.Errorf("from %s: %+v, %v, want the tick %s and the one after it", from, rows, err, want)
 		}
@@ -89,16 +90,16 @@ func TestNextHasWhatJitterDelays(t *testing.T) {
 func TestNextSaysWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
-	var all []scheduler.JobInfo
-	for _, j := range []scheduler.JobInfo{{Name: "by-hand"}, {Name: "by-tag", Tags: []string{"finance"}}, {Name: "free"}, {Name: "in-file", Paused: true}} {
+	var all []roster.JobInfo
+	for _, j := range []roster.JobInfo{{Name: "by-hand"}, {Name: "by-tag", Tags: []string{"finance"}}, {Name: "free"}, {Name: "in-file", Paused: true}} {
 		j.Schedule, j.Definition, j.Timezone, j.Replica, j.Published, j.ConfigHash = "@every 1h", `{"spec":"@every 1h"}`, "UTC", "a", at, "c"
 		all = append(all, j)
 	}
-	roster, store := new(schedtest.Roster), new(schedtest.Commands)
-	if err := roster.Publish(t.Context(), all); err != nil {
+	peers, store := new(schedtest.Roster), new(schedtest.Commands)
+	if err := peers.Publish(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := roster.Beat(t.Context(), scheduler.Replica{ID: "a", ConfigHash: "c", State: scheduler.StateReady}); err != nil {
+	if _, err := peers.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady}); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []commands.Command{{Job: "by-hand"}, {Tag: "finance"}} {
@@ -107,7 +108,7 @@ func TestNextSaysWhatIsPaused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, err := view.Reader{Roster: roster, Commands: store}.Next(t.Context(), "", at, 4)
+	rows, err := view.Reader{Roster: peers, Commands: store}.Next(t.Context(), "", at, 4)
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%+v, %v", rows, err)
 	}

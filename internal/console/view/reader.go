@@ -25,6 +25,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -38,21 +39,21 @@ type Store interface {
 // A Reader reads listings. It may be used by many goroutines.
 type Reader struct {
 	Ledger Store
-	Roster scheduler.Roster
+	Roster roster.Roster
 	// Remembered, if set, lists the replicas of the roster and the lost ones.
-	Remembered func(context.Context) ([]scheduler.Replica, error)
+	Remembered func(context.Context) ([]roster.Replica, error)
 	// JobSets, if set, has the sets of jobs that replicas serve.
-	JobSets  scheduler.JobSets
+	JobSets  roster.JobSets
 	Commands commands.Store
 	// Served, if set, returns the schedule of a published job whose schedule was not
 	// published in full.
-	Served func(scheduler.JobInfo) (schedule.Schedule, bool)
+	Served func(roster.JobInfo) (schedule.Schedule, bool)
 	// Cache, if set, caches the directory.
 	Cache *DirectoryCache
 }
 
 // schedule returns the schedule of a published job.
-func (r Reader) schedule(j scheduler.JobInfo) (schedule.Schedule, bool) {
+func (r Reader) schedule(j roster.JobInfo) (schedule.Schedule, bool) {
 	if s, err := j.Ticks(); err == nil {
 		return s, true
 	}
@@ -68,9 +69,9 @@ var ErrNotFound = errors.New("not found")
 // A Directory knows the jobs of a cluster by their current and former names. The nodes
 // know a job by its key: its first name.
 type Directory struct {
-	Versions []scheduler.Version
-	Keys     []string                     // of all jobs, sorted by name
-	Last     map[string]scheduler.Version // by key: the version published last
+	Versions []roster.Version
+	Keys     []string                  // of all jobs, sorted by name
+	Last     map[string]roster.Version // by key: the version published last
 
 	keyOf map[string]string // by name
 }
@@ -87,13 +88,13 @@ func (r Reader) Directory(ctx context.Context) (Directory, error) {
 		if err != nil {
 			return Directory{}, err
 		}
-		versions, err := scheduler.Versions(published, live, func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) })
+		versions, err := scheduler.Versions(published, live, func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) })
 		return newDirectory(versions), err
 	})
 }
 
-func newDirectory(versions []scheduler.Version) Directory {
-	d := Directory{Versions: versions, Last: map[string]scheduler.Version{}, keyOf: map[string]string{}}
+func newDirectory(versions []roster.Version) Directory {
+	d := Directory{Versions: versions, Last: map[string]roster.Version{}, keyOf: map[string]string{}}
 	for _, v := range versions {
 		key := v.StoredAs()
 		if last, ok := d.Last[key]; !ok || v.Published.After(last.Published) {
@@ -116,7 +117,7 @@ func (d Directory) Key(name string) string {
 }
 
 // of returns the versions of the named jobs, or of all jobs without names.
-func (d Directory) of(names []string) []scheduler.Version {
+func (d Directory) of(names []string) []roster.Version {
 	if len(names) == 0 {
 		return d.Versions
 	}
@@ -124,7 +125,7 @@ func (d Directory) of(names []string) []scheduler.Version {
 	for _, name := range names {
 		keys[d.Key(name)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(d.Versions), func(v scheduler.Version) bool { return !keys[v.StoredAs()] })
+	return slices.DeleteFunc(slices.Clone(d.Versions), func(v roster.Version) bool { return !keys[v.StoredAs()] })
 }
 
 // named sets the entry's job to its current name.
@@ -145,7 +146,7 @@ func (d Directory) namedAll(entries []ledger.Entry) []ledger.Entry {
 
 // Served reports whether a live replica serves the job with the key.
 func (d Directory) Served(key string) bool {
-	return slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return v.Live && v.StoredAs() == key })
+	return slices.ContainsFunc(d.Versions, func(v roster.Version) bool { return v.Live && v.StoredAs() == key })
 }
 
 // Require returns ErrNotFound unless the directory has a job with the key.

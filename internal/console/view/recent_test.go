@@ -13,8 +13,8 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -53,7 +53,7 @@ func cluster(tb testing.TB, entries []ledger.Entry) (view.Reader, *recentLedger)
 	tb.Helper()
 	locks := new(locktest.Memory)
 	h := &recentLedger{Ledger: schedtest.NewLedger(locks), locks: locks}
-	roster := new(schedtest.Roster)
+	peers := new(schedtest.Roster)
 	known := map[string]bool{}
 	for _, e := range entries {
 		if _, err := h.Record(context.Background(), e); err != nil {
@@ -61,12 +61,12 @@ func cluster(tb testing.TB, entries []ledger.Entry) (view.Reader, *recentLedger)
 		}
 		if !known[e.Job] {
 			known[e.Job] = true
-			if err := roster.Publish(context.Background(), []scheduler.JobInfo{{Name: e.Job, Published: e.Tick, Replica: "a"}}); err != nil {
+			if err := peers.Publish(context.Background(), []roster.JobInfo{{Name: e.Job, Published: e.Tick, Replica: "a"}}); err != nil {
 				tb.Fatal(err)
 			}
 		}
 	}
-	return view.Reader{Ledger: h, Roster: roster, Commands: new(schedtest.Commands)}, h
+	return view.Reader{Ledger: h, Roster: peers, Commands: new(schedtest.Commands)}, h
 }
 
 var start = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
@@ -228,8 +228,8 @@ func TestRunsOfAllJobs(t *testing.T) {
 	t.Parallel()
 	locks := new(locktest.Memory)
 	kept := schedtest.NewLedger(locks)
-	roster := new(schedtest.Roster)
-	if err := roster.Publish(t.Context(), []scheduler.JobInfo{{Name: "sweep", Key: "cleanup", Replica: "a", Published: start}}); err != nil {
+	peers := new(schedtest.Roster)
+	if err := peers.Publish(t.Context(), []roster.JobInfo{{Name: "sweep", Key: "cleanup", Replica: "a", Published: start}}); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now().Add(-time.Minute).Truncate(time.Second)
@@ -244,7 +244,7 @@ func TestRunsOfAllJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := view.Reader{Ledger: kept, Roster: roster, Commands: new(schedtest.Commands)}
+	r := view.Reader{Ledger: kept, Roster: peers, Commands: new(schedtest.Commands)}
 	p, err := r.Recent(t.Context(), view.RecentQuery{Limit: 2})
 	if err != nil || len(p.Entries) != 2 || p.Entries[0].Job != "sweep" || p.Entries[0].Token <= p.Entries[1].Token {
 		t.Fatalf("%+v, %v", p, err)

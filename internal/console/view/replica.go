@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Replica is one replica that was seen lately, or that was lost.
@@ -35,7 +36,7 @@ type Replica struct {
 // Problem describes a replica that is not ready: "is draining", or "has a clock 1h0m0s
 // behind".
 func (r Replica) Problem() string {
-	if r.State != scheduler.StateSkewed || r.OffsetMilli == nil {
+	if r.State != roster.StateSkewed || r.OffsetMilli == nil {
 		return "is " + r.State
 	}
 	return "has a clock " + r.Clock()
@@ -62,7 +63,7 @@ const noticeableOffset = 500 * time.Millisecond
 
 // NewReplica returns a replica as a row. If its clock is noticeably off, its times are
 // converted to the nodes' clock.
-func NewReplica(r scheduler.Replica) Replica {
+func NewReplica(r roster.Replica) Replica {
 	if r.ClockOffset != nil && r.ClockOffset.Abs() >= noticeableOffset {
 		for _, at := range []*time.Time{&r.Started, &r.Seen, &r.ConfigSince} {
 			if !at.IsZero() {
@@ -94,14 +95,14 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 	}
 	list, err := read(ctx)
 	rows, err := rowsOf(list, err, NewReplica)
-	var live []scheduler.Replica
+	var live []roster.Replica
 	var of []*Replica // their rows, sorted
 	for i := range rows {
-		if rows[i].State != scheduler.StateLost {
+		if rows[i].State != roster.StateLost {
 			live, of = append(live, list[i]), append(of, &rows[i])
 		}
 	}
-	for i, names := range scheduler.Strangers(live, time.Now(), func(hash string) (scheduler.JobSet, error) { return r.storedSet(ctx, hash) }) {
+	for i, names := range scheduler.Strangers(live, time.Now(), func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) }) {
 		of[i].Strangers = append(of[i].Strangers, names...)
 		if i > 0 && of[i].ID == of[i-1].ID {
 			of[i-1].Shared, of[i].Shared = true, true
@@ -141,5 +142,5 @@ func Neighbours(rows []Replica) (said []string) {
 
 // Present returns the replicas without the lost ones.
 func Present(all []Replica) []Replica {
-	return slices.DeleteFunc(slices.Clone(all), func(r Replica) bool { return r.State == scheduler.StateLost })
+	return slices.DeleteFunc(slices.Clone(all), func(r Replica) bool { return r.State == roster.StateLost })
 }

@@ -7,28 +7,28 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // seenLately are the replicas that a roster knows.
 type seenLately struct {
-	scheduler.Roster
-	list []scheduler.Replica
+	roster.Roster
+	list []roster.Replica
 }
 
-func (s seenLately) Replicas(context.Context) ([]scheduler.Replica, error) { return s.list, nil }
+func (s seenLately) Replicas(context.Context) ([]roster.Replica, error) { return s.list, nil }
 
 // What is said of live replicas beside each other names all of them, and each job once. A lost one is
 // beside nobody.
 func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	long := time.Now().Add(-time.Hour)
-	replica := func(id string, pid int, state string) scheduler.Replica {
-		return scheduler.Replica{ID: id, Instance: fmt.Sprint(pid), PID: pid, Host: "h", State: state, Started: long, ConfigSince: long}
+	replica := func(id string, pid int, state string) roster.Replica {
+		return roster.Replica{ID: id, Instance: fmt.Sprint(pid), PID: pid, Host: "h", State: state, Started: long, ConfigSince: long}
 	}
-	r := view.Reader{Roster: seenLately{list: []scheduler.Replica{
-		replica("a", 1, scheduler.StateReady), replica("b", 2, scheduler.StateReady), replica("b", 3, scheduler.StateReady),
-		replica("c", 4, scheduler.StateReady), replica("c", 5, scheduler.StateLost), replica("d", 6, scheduler.StateReady),
+	r := view.Reader{Roster: seenLately{list: []roster.Replica{
+		replica("a", 1, roster.StateReady), replica("b", 2, roster.StateReady), replica("b", 3, roster.StateReady),
+		replica("c", 4, roster.StateReady), replica("c", 5, roster.StateLost), replica("d", 6, roster.StateReady),
 	}}}
 	rows, err := r.Replicas(t.Context())
 	if err != nil {
@@ -51,8 +51,8 @@ func TestSkewedReplicaIsShownByTheNodesClocks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
 	for by, want := range map[time.Duration]string{-time.Hour: "has a clock 1h0m0s behind", 3 * time.Second: "has a clock 3s ahead"} {
-		row := view.NewReplica(scheduler.Replica{
-			ID: "a", State: scheduler.StateSkewed, ClockOffset: &by,
+		row := view.NewReplica(roster.Replica{
+			ID: "a", State: roster.StateSkewed, ClockOffset: &by,
 			Started: now.Add(by - time.Minute), Seen: now.Add(by - time.Second), ConfigSince: now.Add(by - time.Minute),
 		})
 		if seen := view.Time(row.Seen); !seen.Equal(now.Add(-time.Second)) || !view.Time(row.Started).Equal(now.Add(-time.Minute)) {
@@ -63,10 +63,10 @@ func TestSkewedReplicaIsShownByTheNodesClocks(t *testing.T) {
 		}
 	}
 	by := -time.Hour
-	if row := view.NewReplica(scheduler.Replica{ID: "a", State: scheduler.StateWaiting, ClockOffset: &by, Seen: now.Add(by)}); !view.Time(row.Seen).Equal(now) {
+	if row := view.NewReplica(roster.Replica{ID: "a", State: roster.StateWaiting, ClockOffset: &by, Seen: now.Add(by)}); !view.Time(row.Seen).Equal(now) {
 		t.Errorf("one that waits was seen %s", view.Text(row.Seen))
 	}
-	if got := (view.Replica{State: scheduler.StateDraining}).Problem(); got != "is draining" {
+	if got := (view.Replica{State: roster.StateDraining}).Problem(); got != "is draining" {
 		t.Errorf("draining: %q", got)
 	}
 }

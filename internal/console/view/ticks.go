@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -145,7 +146,7 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 			return nil, err
 		}
 	}
-	judge, err := last.Judge(ctx, r.Ledger, all, time.Now())
+	judge, err := scheduler.NewJudge(ctx, last, r.Ledger, all, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +231,7 @@ func between(s schedule.Schedule, list []span, before time.Time, limit int, want
 // begin when the last version was first served by a replica that could run ticks. Below the
 // oldest entry the ledger has dropped entries: there only ticks that nodes lost are shown.
 // If the ledger has more entries than were read, the next page continues.
-func spans(last scheduler.Version, judge scheduler.Judge, q ledger.Query, all []ledger.Entry, more bool) []span {
+func spans(last roster.Version, judge scheduler.Judge, q ledger.Query, all []ledger.Entry, more bool) []span {
 	if last.Account.First.IsZero() {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -61,8 +61,8 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 		name    string
 		hours   string
 		served  bool
-		never   bool              // nothing was ever lost
-		account scheduler.Account // of hours after the first
+		never   bool           // nothing was ever lost
+		account roster.Account // of hours after the first
 		q       ledger.Query
 		lost    time.Duration
 		trimmed time.Duration
@@ -95,7 +95,7 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(24*time.Hour + 30*time.Minute)
 				s := new(hourly)
-				v := scheduler.Version{Live: tt.served, JobInfo: scheduler.JobInfo{
+				v := roster.Version{Live: tt.served, JobInfo: roster.JobInfo{
 					Name: "j", Hash: "1", Since: hour(0), Published: hour(0), Account: tt.account,
 				}}
 				v.Account.First = hour(0)
@@ -106,7 +106,7 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 				if tt.trimmed > 0 {
 					store.trimmed = hour(0).Add(tt.trimmed)
 				}
-				r := Reader{Ledger: store, Served: func(scheduler.JobInfo) (schedule.Schedule, bool) { return s, true }}
+				r := Reader{Ledger: store, Served: func(roster.JobInfo) (schedule.Schedule, bool) { return s, true }}
 				q := tt.q
 				if q.Job = "j"; q.Limit == 0 {
 					q.Limit = 100
@@ -115,7 +115,7 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list, err := r.unrecorded(t.Context(), newDirectory([]scheduler.Version{v}), q, have)
+				list, err := r.unrecorded(t.Context(), newDirectory([]roster.Version{v}), q, have)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,12 +141,12 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 func hour(n int) time.Time { return time.Date(2000, 1, 1, n, 0, 0, 0, time.UTC) }
 
 // account is accounted for until one hour, stopped and removed at others; 0: never.
-func account(until, stopped, removed int) scheduler.Account {
+func account(until, stopped, removed int) roster.Account {
 	at := func(n int) time.Time {
 		if n == 0 {
 			return time.Time{}
 		}
 		return hour(n)
 	}
-	return scheduler.Account{Until: at(until), Stopped: at(stopped), Removed: at(removed)}
+	return roster.Account{Until: at(until), Stopped: at(stopped), Removed: at(removed)}
 }

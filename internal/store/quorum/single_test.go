@@ -14,9 +14,9 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -144,7 +144,7 @@ func (s *single) backend() schedtest.LedgerBackend {
 
 func (s *single) roster(t *testing.T) {
 	schedtest.RunRoster(t, schedtest.RosterBackend{
-		New: func(tb testing.TB) scheduler.Roster {
+		New: func(tb testing.TB) roster.Roster {
 			tb.Helper()
 			return quorumledger.New(s.connect(tb)().Set)
 		},

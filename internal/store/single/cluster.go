@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Cluster is a server and what is kept on it.
@@ -39,8 +40,8 @@ func Open(s kv.Server, c claims.Config) (*Cluster, error) {
 	c = c.WithDefaults() // the grace is that of ledger and declarations, too
 	h := &heard{Server: s, timeout: c.Timeout}
 	c.Unreadable = new(unreadable.Log)
-	entries, roster, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), commands.New(h)
-	entries.Unreadable, roster.Unreadable, requests.Unreadable = c.Unreadable, c.Unreadable, c.Unreadable
+	entries, peers, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), commands.New(h)
+	entries.Unreadable, peers.Unreadable, requests.Unreadable = c.Unreadable, c.Unreadable, c.Unreadable
 	c.Trim = entries.Trim
 	if database, is := s.(interface{ Schema() string }); is {
 		c.Schema = database.Schema()
@@ -50,7 +51,7 @@ func Open(s kv.Server, c claims.Config) (*Cluster, error) {
 		return nil, err
 	}
 	return &Cluster{
-		Server: s, Claims: locker, Ledger: entries, Roster: roster, Commands: requests,
+		Server: s, Claims: locker, Ledger: entries, Roster: peers, Commands: requests,
 		Unreadable: c.Unreadable, Grace: c.Grace, heard: h,
 	}, nil
 }
@@ -77,7 +78,7 @@ type observing struct {
 	claims *claims.Locker
 }
 
-func (o observing) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (o observing) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	if err := o.claims.Observe(ctx); err != nil {
 		return nil, err
 	}

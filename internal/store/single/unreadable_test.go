@@ -15,9 +15,9 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Beside one record of each kind that cannot be read, everything else is listed, taken and done. Each
@@ -36,7 +36,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 
 	at := time.Now().Add(-time.Minute).Truncate(time.Second)
 	for _, job := range []string{"good", "bad"} {
-		if err := c.Roster.Publish(ctx, []scheduler.JobInfo{{Name: job, Hash: "h"}}); err != nil {
+		if err := c.Roster.Publish(ctx, []roster.JobInfo{{Name: job, Hash: "h"}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Ledger.Record(ctx, ledger.Entry{Job: job, Tick: at, Outcome: ledger.Skipped, Reason: ledger.TextReason("so")}); err != nil {
@@ -139,7 +139,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	if open, err := c.Commands.Open(ctx); err != nil || len(open.Pauses) != 1 {
 		t.Errorf("after a resume: %+v, %v", open.Pauses, err)
 	}
-	if _, err := c.Roster.Beat(ctx, scheduler.Replica{ID: "bad"}); err != nil {
+	if _, err := c.Roster.Beat(ctx, roster.Replica{ID: "bad"}); err != nil {
 		t.Errorf("a heartbeat: %v", err)
 	}
 	if err := c.Ledger.Trim(ctx, "bad"); err != nil {

@@ -22,9 +22,9 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Side is a store to copy from or to. Each call but Begin that writes needs a Begin before.
@@ -154,7 +154,7 @@ func (c *copier) memory(ctx context.Context) (Memory, error) {
 		return Memory{}, err
 	}
 	for _, r := range live {
-		return Memory{}, fmt.Errorf("replica %s uses %s: stop all replicas; a replica that was killed counts for %v", r.ID, name, scheduler.SeenLately)
+		return Memory{}, fmt.Errorf("replica %s uses %s: stop all replicas; a replica that was killed counts for %v", r.ID, name, roster.SeenLately)
 	}
 	held, err := c.from.Holders(ctx)
 	if err != nil {
@@ -186,7 +186,7 @@ func (c *copier) copyJobs(ctx context.Context) (names []string, err error) {
 		if err == nil {
 			err = to.JobSets.KeepSet(ctx, j.ConfigHash, packed)
 		}
-		if err != nil && !errors.Is(err, scheduler.ErrNoJobSet) {
+		if err != nil && !errors.Is(err, roster.ErrNoJobSet) {
 			return nil, err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // everyWay runs a test for each direction, with a store to copy and an empty one.
@@ -142,10 +142,10 @@ func TestRefusals(t *testing.T) {
 		lease := from.acquire(locking.Request{Name: "report", Tick: from.at(7), Holder: "b", TTL: ttl})
 		wants(" by b with token ")
 		must(t, lease.Release(t.Context(), nil))
-		_, err := from.Reader().Roster.Beat(t.Context(), scheduler.Replica{ID: "c"})
+		_, err := from.Reader().Roster.Beat(t.Context(), roster.Replica{ID: "c"})
 		must(t, err)
 		wants("replica c uses ")
-		must(t, from.Reader().Roster.Leave(t.Context(), scheduler.Replica{ID: "c"}))
+		must(t, from.Reader().Roster.Leave(t.Context(), roster.Replica{ID: "c"}))
 		soon(t, func() error {
 			_, err := storecopy.Run(t.Context(), from, silent{to}, "ann")
 			if !errors.Is(err, errCut) {

@@ -17,9 +17,9 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 const (
@@ -116,8 +116,8 @@ func fill(t *testing.T, w world) *filled {
 	_, err := r.Ledger.Record(t.Context(), ledger.Entry{Job: "report", Tick: f.at(-1), Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeNoQuorum}})
 	must(t, err)
 	must(t, r.Ledger.Store(t.Context(), "report", ledger.History{}, ledger.Log{Tick: f.at(3), Token: f.last["report"], Text: "hello\n"}))
-	must(t, r.Roster.Publish(t.Context(), []scheduler.JobInfo{{
-		Name: "report", Hash: "v1", ConfigHash: "set", Replica: "a", Published: f.start, Account: scheduler.Account{First: f.start, Until: f.at(9)},
+	must(t, r.Roster.Publish(t.Context(), []roster.JobInfo{{
+		Name: "report", Hash: "v1", ConfigHash: "set", Replica: "a", Published: f.start, Account: roster.Account{First: f.start, Until: f.at(9)},
 	}}))
 	must(t, r.JobSets.KeepSet(t.Context(), "set", []byte("packed")))
 	f.command()

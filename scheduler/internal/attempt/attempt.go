@@ -17,8 +17,9 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Contexts are those of the tries to claim, of runs, and of the messages that end a run.
@@ -287,7 +288,7 @@ func (a *attempt) leaveToOthers() {
 	engine, tick, labels := &a.deps.engine, a.brief.Tick, a.brief.Job.Labels
 	retry.After(a.brief.waits, tick.Until.Sub(engine.Now()))
 	there := slices.DeleteFunc(slices.Clone(engine.Live()), func(r roster.Replica) bool { return r.Started.After(tick.Start) })
-	if len(roster.Eligible(there, labels)) == 0 {
+	if len(presence.Eligible(there, labels)) == 0 {
 		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(labels)}}))
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -343,7 +343,7 @@ func storeCommand(ctx context.Context, store commands.Store, command commands.Co
 		if _, asked := errors.AsType[*commands.ReusedIDError](err); asked {
 			return nil // by an earlier attempt with another end: nothing else makes this ID
 		}
-		if !roster.Passing(err) || !retry.After(ctx, endPause) {
+		if !presence.Passing(err) || !retry.After(ctx, endPause) {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -122,7 +122,7 @@ func (h *EarlierTicks) find(ctx context.Context, d *Deps, b *Brief) error {
 	defer cancel()
 	earlier, err := d.engine.FindRerun(ctx, b.Job, b.Tick.At)
 	switch {
-	case err != nil && (roster.Passing(err) || ctx.Err() != nil):
+	case err != nil && (presence.Passing(err) || ctx.Err() != nil):
 		return fmt.Errorf("ask the ledger whether an earlier run was interrupted: %w", err)
 	case err != nil:
 		d.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: b.Job.Name}, Err: err})

@@ -16,7 +16,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -289,7 +289,7 @@ func (r *Run) archive(e ledger.Entry) {
 	ctx, cancel := context.WithTimeout(r.deps.stops.Releases, archiveTimeout)
 	defer cancel()
 	err := r.deps.cfg.Archive.Store(ctx, e.Job, r.brief.Job.History, logs...)
-	for roster.Passing(err) && retry.After(ctx, endPause) {
+	for presence.Passing(err) && retry.After(ctx, endPause) {
 		err = r.deps.cfg.Archive.Store(ctx, e.Job, r.brief.Job.History, logs...)
 	}
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 const (
@@ -99,7 +100,7 @@ func (r *Scanner) versions(ctx context.Context) published {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	known, err := r.Roster.Jobs(ctx)
-	return published{roster.ByKey(known), err}
+	return published{presence.ByKey(known), err}
 }
 
 // carryOut reads the ledger and hands the scan back. It returns false if the scan has to be
@@ -149,7 +150,7 @@ func (s *Scan) Accounts() bool { return !s.OnlyRerun && (!s.Urgent || s.Job.Catc
 // repeats reports whether to repeat a failed scan: the nodes may come back, and ticks wait
 // no longer than catch-up allows.
 func (s *Scan) repeats(now time.Time) bool {
-	return roster.Passing(s.Found.Err) && (!s.Urgent || now.Before(s.Before.Add(s.Job.CatchUp.Window)))
+	return presence.Passing(s.Found.Err) && (!s.Urgent || now.Before(s.Before.Add(s.Job.CatchUp.Window)))
 }
 
 // Scans without waiting ticks only record what nobody ran, and are not urgent. For each job
@@ -191,10 +192,10 @@ func (r *Scanner) ScanLater(ctx context.Context, batch []*Scan) {
 // scanOwn runs the scans for which this replica is first. It returns those of them to be
 // repeated, and those that fall to others.
 func (r *Scanner) scanOwn(ctx context.Context, batch []*Scan) (failed, others []*Scan) {
-	peers := roster.SameJobs(r.Replica, r.Live())
+	peers := presence.SameJobs(r.Replica, r.Live())
 	var own []*Scan
 	for _, s := range batch {
-		if job.Rank(s.Job.StoredAs(), time.Time{}, r.Replica, roster.Eligible(peers, s.Job.Labels)) > 0 {
+		if job.Rank(s.Job.StoredAs(), time.Time{}, r.Replica, presence.Eligible(peers, s.Job.Labels)) > 0 {
 			others = append(others, s)
 		} else {
 			own = append(own, s)

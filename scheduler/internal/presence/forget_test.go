@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 var forgetNow = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A rollCall is a roster.Roster with a fixed list.
@@ -89,13 +89,13 @@ func TestHeart(t *testing.T) {
 		go h.Run(ctx)
 		synctest.Wait()
 		want := []string{"a", "c"} // b takes no ticks
-		if got := roster.Eligible(h.Live(), nil); !slices.Equal(got, want) {
+		if got := Eligible(h.Live(), nil); !slices.Equal(got, want) {
 			t.Errorf("live: %v, want %v", got, want)
 		}
 		calls.answer(nil, errors.New("no quorum"))
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
-		if got := roster.Eligible(h.Live(), nil); !slices.Equal(got, want) {
+		if got := Eligible(h.Live(), nil); !slices.Equal(got, want) {
 			t.Errorf("live while the roster is silent: %v, want %v", got, want)
 		}
 		if len(calls.beats) < 130 {

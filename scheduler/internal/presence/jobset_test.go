@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // heldSets are roster.JobSets that count calls.
@@ -93,7 +93,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 		}
 		begin("b")
 		want("the second", 1, 0)
-		time.Sleep(roster.PublishEvery)
+		time.Sleep(PublishEvery)
 		want("after a while", 2, 0)
 		sets.answer(errors.New("no quorum"))
 		first.Serve([]*job.Job{{Definition: job.Definition{Name: "b", Key: "b", Hash: "2"}}})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/event"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // shelf has sets of jobs.

@@ -1,16 +1,19 @@
 // Package presence tells other replicas, through the roster, that this one is alive and which
-// jobs it serves. It deletes what is stored of jobs that none serves any more.
+// jobs it serves. It orders the live replicas for a tick, and knows what follows from published
+// versions for ticks without an entry. It deletes what is stored of jobs that none serves any more.
 package presence
 
 import (
 	"context"
+	"iter"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -33,7 +36,7 @@ type Publisher struct {
 	// The other live replicas, and what the engine knows of the past. Set before Run and
 	// Finish, and nil before that.
 	Live    func() []roster.Replica
-	Account func(learned map[string]time.Time) roster.Accounts
+	Account func(learned map[string]time.Time) Accounts
 
 	mu      sync.Mutex
 	jobs    map[string]posted // by key
@@ -129,7 +132,7 @@ func (p *Publisher) Set() roster.JobSet {
 	p.set.mu.Lock()
 	list := p.set.list
 	p.set.mu.Unlock()
-	return roster.JobSet{Count: len(list), Jobs: slices.Collect(roster.Texts(list))}
+	return roster.JobSet{Count: len(list), Jobs: slices.Collect(Texts(list))}
 }
 
 // Run publishes until ctx ends.
@@ -137,7 +140,7 @@ func (p *Publisher) Run(ctx context.Context) {
 	if p.roster == nil {
 		return
 	}
-	all := time.NewTicker(roster.PublishEvery)
+	all := time.NewTicker(PublishEvery)
 	defer all.Stop()
 	for {
 		var again <-chan time.Time
@@ -214,7 +217,7 @@ func (p *Publisher) known(ctx context.Context) (map[string][]roster.JobInfo, err
 	if err != nil {
 		return nil, err
 	}
-	return roster.ByKey(known), nil
+	return ByKey(known), nil
 }
 
 // learn finds since when versions are served that this replica has begun to serve.
@@ -224,7 +227,7 @@ func (p *Publisher) learn(list []roster.JobInfo, versions map[string][]roster.Jo
 	for i, info := range list {
 		key := info.StoredAs()
 		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] {
-			list[i].Since = roster.BeganToServe(info, versions[key])
+			list[i].Since = BeganToServe(info, versions[key])
 			have.since = unixMillis(list[i].Since)
 			p.jobs[key] = have
 			delete(p.begun, key)
@@ -238,12 +241,12 @@ func (p *Publisher) learn(list []roster.JobInfo, versions map[string][]roster.Jo
 // addAccounts adds the accounts to the list, if this replica could run ticks yet: false. versions
 // are the published ones, none if they were not read.
 func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]roster.JobInfo) bool {
-	var now roster.Accounts
+	var now Accounts
 	if p.Account != nil {
 		learned := make(map[string]time.Time, len(versions))
 		for _, info := range list {
 			if of := versions[info.StoredAs()]; len(of) > 0 {
-				learned[info.StoredAs()] = roster.AccountOf(of).Until
+				learned[info.StoredAs()] = AccountOf(of).Until
 			}
 		}
 		now = p.Account(learned)
@@ -255,7 +258,7 @@ func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]ros
 		return false
 	}
 	for i, info := range list {
-		list[i].Account = roster.Account{First: roster.Later(info.Since, now.First), Until: now.Until[info.StoredAs()]}
+		list[i].Account = roster.Account{First: Later(info.Since, now.First), Until: now.Until[info.StoredAs()]}
 	}
 	return true
 }
@@ -408,7 +411,7 @@ func (s *jobSet) publish(ctx context.Context) bool {
 	defer cancel()
 	kept, err := s.store.RenewSet(ctx, hash)
 	if err == nil && !kept {
-		packed, unwritten := roster.PackJobs(len(list), roster.Texts(list))
+		packed, unwritten := roster.PackJobs(len(list), Texts(list))
 		if unwritten != nil {
 			return true // settings that have no written form: to try again would not help
 		}
@@ -418,4 +421,16 @@ func (s *jobSet) publish(ctx context.Context) bool {
 		s.renew()
 	}
 	return err == nil
+}
+
+// Texts describes the jobs, in the order of their keys.
+func Texts(list []*job.Job) iter.Seq[roster.JobText] {
+	sorted := slices.SortedFunc(slices.Values(list), func(x, y *job.Job) int { return strings.Compare(x.Key, y.Key) })
+	return func(yield func(roster.JobText) bool) {
+		for _, j := range sorted {
+			if !yield(roster.JobText{Name: j.Name, Key: j.Key, Hash: j.Hash, Code: j.Code, Settings: j.ShownSettings()}) {
+				return
+			}
+		}
+	}
 }

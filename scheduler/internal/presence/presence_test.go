@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // names returns the published names of each message, sorted.
@@ -47,7 +46,7 @@ func TestPublisher(t *testing.T) {
 		calls := &rollCall{}
 		const retry = 5 * time.Second
 		p := New("r1", "", calls, nil, time.Now, retry)
-		p.Account = func(map[string]time.Time) roster.Accounts { return roster.Accounts{First: time.Now()} }
+		p.Account = func(map[string]time.Time) Accounts { return Accounts{First: time.Now()} }
 		made := func(name, hash string) *job.Job {
 			return &job.Job{Definition: job.Definition{Name: name, Key: name, Hash: hash}}
 		}
@@ -78,7 +77,7 @@ func TestPublisher(t *testing.T) {
 		if again := p.Serving(); again != second {
 			t.Errorf("the same set is served since %v, not %v", again.Since, second.Since)
 		}
-		time.Sleep(roster.PublishEvery)
+		time.Sleep(PublishEvery)
 		want("after a while", "[a/2 b/1 c/1]")
 		calls.answer(nil, errors.New("no quorum"))
 		p.Serve([]*job.Job{made("a", "3"), made("b", "1")})

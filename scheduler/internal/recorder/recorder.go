@@ -14,8 +14,9 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 const (
@@ -278,12 +279,12 @@ func (r *Recorder) deliver(ctx context.Context, batch []decision) (again, fresh 
 			continue
 		}
 		if d.stored {
-			if errs[i] != nil && roster.Passing(errs[i]) {
+			if errs[i] != nil && presence.Passing(errs[i]) {
 				again = append(again, d)
 			}
 			continue
 		}
-		passing := roster.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.Now().Sub(d.Tick) < aheadPatience
+		passing := presence.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.Now().Sub(d.Tick) < aheadPatience
 		if errs[i] != nil && (!passing || !d.notified) {
 			r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: errs[i]})
 		}
@@ -307,8 +308,8 @@ func (r *Recorder) readAccounts(ctx context.Context, batch []decision) error {
 		return err
 	}
 	r.accounted = map[string]time.Time{}
-	for key, versions := range roster.ByKey(published) {
-		r.accounted[key] = roster.AccountOf(versions).First
+	for key, versions := range presence.ByKey(published) {
+		r.accounted[key] = presence.AccountOf(versions).First
 	}
 	return nil
 }
@@ -408,7 +409,7 @@ func (r *Recorder) recorded(d decision) {
 }
 
 // Reduce limits the accounts to what the ledger has.
-func (r *Recorder) Reduce(a roster.Accounts) roster.Accounts {
+func (r *Recorder) Reduce(a presence.Accounts) presence.Accounts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, open := range r.open {

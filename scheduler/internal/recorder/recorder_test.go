@@ -16,8 +16,8 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

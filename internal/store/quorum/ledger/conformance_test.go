@@ -7,8 +7,8 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -43,7 +43,7 @@ func TestRosterConforms(t *testing.T) {
 	redistest.OnEvery(t, leastRules, func(t *testing.T, f redistest.Fleet) {
 		schedtest.RunRoster(t, schedtest.RosterBackend{
 			Hooks: schedtest.Hooks{Bubble: f.Bubble},
-			New: func(tb testing.TB) scheduler.Roster {
+			New: func(tb testing.TB) roster.Roster {
 				tb.Helper()
 				c := connect(tb, f.New(tb))
 				c.lately = 2 * time.Second

@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // TestLostMinority wipes two of five nodes and wants the ledger unchanged: while they are
@@ -79,7 +79,7 @@ func TestNoQuorum(t *testing.T) {
 	}
 	wantOutcomes(t, c.ticks(t, "job"), ledger.Succeeded)
 	c.record(t, skipped("job", 2, "busy"))
-	if _, err := c.Beat(t.Context(), scheduler.Replica{ID: "a"}); err != nil {
+	if _, err := c.Beat(t.Context(), roster.Replica{ID: "a"}); err != nil {
 		t.Errorf("Beat with three of five nodes = %v", err)
 	}
 
@@ -87,14 +87,14 @@ func TestNoQuorum(t *testing.T) {
 	q := ledger.Query{Job: "job", Limit: 10}
 	_, runs := c.Runs(t.Context(), q)
 	_, ticks := c.Ticks(t.Context(), q)
-	_, beat := c.Beat(t.Context(), scheduler.Replica{ID: "a"})
+	_, beat := c.Beat(t.Context(), roster.Replica{ID: "a"})
 	_, replicas := c.Replicas(t.Context())
 	_, jobs := c.Jobs(t.Context())
 	_, recorded := c.Record(t.Context(), skipped("job", 3, "busy"))
 	for what, err := range map[string]error{
 		"Runs": runs, "Ticks": ticks, "Beat": beat, "Replicas": replicas, "Jobs": jobs,
-		"Record": recorded, "Leave": c.Leave(t.Context(), scheduler.Replica{ID: "a"}),
-		"Publish": c.Publish(t.Context(), []scheduler.JobInfo{{Name: "job"}}),
+		"Record": recorded, "Leave": c.Leave(t.Context(), roster.Replica{ID: "a"}),
+		"Publish": c.Publish(t.Context(), []roster.JobInfo{{Name: "job"}}),
 	} {
 		if !errors.Is(err, locking.ErrNoQuorum) {
 			t.Errorf("%s with two of five nodes = %v, want ErrNoQuorum", what, err)
@@ -180,11 +180,11 @@ func TestRosterTakesTheLatest(t *testing.T) {
 		c := connect(t, minis.Cluster())
 		tell := func(state, spec string) {
 			time.Sleep(time.Second)
-			if _, err := c.Beat(t.Context(), scheduler.Replica{ID: "a", State: state}); err != nil {
+			if _, err := c.Beat(t.Context(), roster.Replica{ID: "a", State: state}); err != nil {
 				t.Fatalf("Beat = %v", err)
 			}
-			job := scheduler.JobInfo{Name: "job", Schedule: spec, Published: time.Now()}
-			if err := c.Publish(t.Context(), []scheduler.JobInfo{job}); err != nil {
+			job := roster.JobInfo{Name: "job", Schedule: spec, Published: time.Now()}
+			if err := c.Publish(t.Context(), []roster.JobInfo{job}); err != nil {
 				t.Fatalf("Publish = %v", err)
 			}
 		}
@@ -219,7 +219,7 @@ func TestHeartbeatMarksNodes(t *testing.T) {
 	_ = c.locker.Close() // what it did not send to the third node, it never will
 	minis.Start(2, true)
 	c = open(t, minis.Cluster())
-	if _, err := c.Beat(t.Context(), scheduler.Replica{ID: "a"}); err != nil {
+	if _, err := c.Beat(t.Context(), roster.Replica{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // All nodes keep a set for a day, and one node is enough to read it. A renewal reports if a
@@ -14,7 +14,7 @@ func TestJobSetsOnNodes(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 3, redistest.ACL("quorate", "secret", leastRules))
 	c := connect(t, redistest.Servers(servers))
-	if _, err := c.JobSet(t.Context(), "c1"); !errors.Is(err, scheduler.ErrNoJobSet) {
+	if _, err := c.JobSet(t.Context(), "c1"); !errors.Is(err, roster.ErrNoJobSet) {
 		t.Fatalf("a set that nobody has kept: %v", err)
 	}
 	renew := func(want bool) {

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // beaten counts how often a replica is decoded.
-type beaten struct{ scheduler.Replica }
+type beaten struct{ roster.Replica }
 
 var decodings int // of this test alone
 
@@ -25,7 +25,7 @@ func TestLatest(t *testing.T) {
 	decodings = 0
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	text := func(id string, seen time.Duration) string {
-		b, err := json.Marshal(scheduler.Replica{ID: id, Seen: at.Add(seen)})
+		b, err := json.Marshal(roster.Replica{ID: id, Seen: at.Add(seen)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,8 +48,8 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // keepRecords is how many records of ticks that did not run a node keeps per job. Claims
@@ -74,7 +74,7 @@ type Ledger struct {
 // New returns the ledger that the nodes of set keep. It contacts none of them.
 // The caller closes the set.
 func New(set *membership.Set) *Ledger {
-	l := &Ledger{set: set, keep: keepRecords, lately: scheduler.SeenLately, lua: newScripts()}
+	l := &Ledger{set: set, keep: keepRecords, lately: roster.SeenLately, lua: newScripts()}
 	l.list, l.names = locking.NodeList(set.Names())
 	return l
 }
@@ -115,7 +115,7 @@ func (l *Ledger) RemembersSince() (time.Time, bool) { return l.set.RemembersSinc
 
 var (
 	_ ledger.Rememberer = (*Ledger)(nil)
-	_ scheduler.Roster  = (*Ledger)(nil)
+	_ roster.Roster     = (*Ledger)(nil)
 )
 
 // Store implements [ledger.Archive].

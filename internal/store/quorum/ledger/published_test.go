@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // However many jobs there are, a node lists a few at once, and all in the end.
@@ -14,9 +14,9 @@ func TestJobsAreListedInPages(t *testing.T) {
 	t.Parallel()
 	const n = 3 * listAtOnce
 	c := connect(t, redistest.Servers(redistest.StartN(t, 3)))
-	var list []scheduler.JobInfo
+	var list []roster.JobInfo
 	for i := range n {
-		list = append(list, scheduler.JobInfo{Name: fmt.Sprintf("job-%05d", i), Hash: "1", Schedule: "@daily", Published: time.Now()})
+		list = append(list, roster.JobInfo{Name: fmt.Sprintf("job-%05d", i), Hash: "1", Schedule: "@daily", Published: time.Now()})
 	}
 	if err := c.Publish(t.Context(), list); err != nil {
 		t.Fatal(err)

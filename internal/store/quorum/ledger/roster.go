@@ -16,11 +16,11 @@ import (
 	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/unreadable"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Beat implements [scheduler.Roster].
-func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (l *Ledger) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	self.Seen = time.Now().Round(0)
 	b, err := json.Marshal(self)
 	if err != nil {
@@ -30,27 +30,27 @@ func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 	if err != nil {
 		return nil, err
 	}
-	return scheduler.Successors(latest(l.Unreadable, replies, heard)), nil
+	return roster.Successors(latest(l.Unreadable, replies, heard)), nil
 }
 
 // Replicas implements [scheduler.Roster].
-func (l *Ledger) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+func (l *Ledger) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	replies, err := heartbeats(ctx, l, "listing the replicas", l.lua.look, 0)
 	if err != nil {
 		return nil, err
 	}
-	return scheduler.Successors(latest(l.Unreadable, replies, heard)), nil
+	return roster.Successors(latest(l.Unreadable, replies, heard)), nil
 }
 
 // Remembered lists the replicas seen lately, and the lost ones: most of the nodes that
 // answer know that one fell silent. The others may only have missed that it left.
-func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+func (l *Ledger) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	const doing = "listing the replicas"
 	replies, err := heartbeats(ctx, l, doing, l.lua.look, 1)
 	if err != nil {
 		return nil, err
 	}
-	nodes, lost := map[string]int{}, map[string]scheduler.Replica{}
+	nodes, lost := map[string]int{}, map[string]roster.Replica{}
 	for i, reply := range replies {
 		live := slices.IndexFunc(reply.Args, func(text string) bool { return strings.HasPrefix(text, silent) })
 		if live < 0 {
@@ -76,22 +76,22 @@ func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
 			list = append(list, r.Lost())
 		}
 	}
-	return scheduler.Successors(list), nil
+	return roster.Successors(list), nil
 }
 
 // silent precedes the announcement of a replica that was not heard lately.
 const silent = "lost|"
 
 func heartbeats(ctx context.Context, l *Ledger, doing string, script *membership.Script, lost int, announced ...any) ([]membership.Reply, error) {
-	args := append([]any{l.lately.Milliseconds(), scheduler.RememberLost.Milliseconds(), scheduler.MostLost, lost}, announced...)
+	args := append([]any{l.lately.Milliseconds(), roster.RememberLost.Milliseconds(), roster.MostLost, lost}, announced...)
 	return l.call(ctx, doing, script, "replicas", args...)
 }
 
 // heard is the name of an announcement, and its time.
-func heard(r scheduler.Replica) (string, time.Time) { return r.Process(), r.Seen }
+func heard(r roster.Replica) (string, time.Time) { return r.Process(), r.Seen }
 
 // Leave implements [scheduler.Roster].
-func (l *Ledger) Leave(ctx context.Context, self scheduler.Replica) error {
+func (l *Ledger) Leave(ctx context.Context, self roster.Replica) error {
 	_, err := l.call(ctx, "leaving the roster", l.lua.leave, "replicas", self.Process())
 	return err
 }
@@ -142,7 +142,7 @@ const (
 )
 
 // Publish implements [scheduler.Roster].
-func (l *Ledger) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (l *Ledger) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	for some := range slices.Chunk(jobs, publishAtOnce) {
 		var args []any
 		for _, j := range some {
@@ -160,7 +160,7 @@ func (l *Ledger) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 }
 
 // Unpublish implements [scheduler.Roster].
-func (l *Ledger) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (l *Ledger) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	for some := range slices.Chunk(jobs, publishAtOnce) {
 		var names []any
 		for _, j := range some {
@@ -174,7 +174,7 @@ func (l *Ledger) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error 
 }
 
 // version is the key of a version of a job.
-func version(j scheduler.JobInfo) string { return j.Name + "|" + j.Hash }
+func version(j roster.JobInfo) string { return j.Name + "|" + j.Hash }
 
 func (l *Ledger) call(ctx context.Context, doing string, script *membership.Script, key string, args ...any) ([]membership.Reply, error) {
 	return l.set.Answers(doing, l.set.Call(ctx, script, []string{l.set.Key(key)}, args...))
@@ -185,13 +185,13 @@ func (l *Ledger) call(ctx context.Context, doing string, script *membership.Scri
 const listAtOnce = 500
 
 // Jobs implements [scheduler.Roster].
-func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+func (l *Ledger) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	const doing = "listing the jobs"
 	replies, err := l.set.Answers(doing, l.published(ctx))
 	if err != nil {
 		return nil, err
 	}
-	p := published{texts: map[string]*scheduler.JobInfo{}, known: map[string]*scheduler.JobInfo{}}
+	p := published{texts: map[string]*roster.JobInfo{}, known: map[string]*roster.JobInfo{}}
 	for _, reply := range replies {
 		for pair := range slices.Chunk(reply.Args, 2) {
 			if err := p.add(pair); err != nil {
@@ -234,8 +234,8 @@ func (l *Ledger) publishedAt(ctx context.Context, n *membership.Node) membership
 
 // A published combines the lists of the nodes that answered.
 type published struct {
-	texts map[string]*scheduler.JobInfo // by text: most nodes store the same
-	known map[string]*scheduler.JobInfo // by version
+	texts map[string]*roster.JobInfo // by text: most nodes store the same
+	known map[string]*roster.JobInfo // by version
 }
 
 // add adds a pair: an age in milliseconds, and what was published so long ago.
@@ -258,7 +258,7 @@ func (p published) add(pair []string) error {
 		known.Age, known.Account = min(known.Age, age), known.Account.Merge(account)
 		return nil
 	}
-	j := &scheduler.JobInfo{}
+	j := &roster.JobInfo{}
 	if err := json.Unmarshal([]byte(text), j); err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (p published) add(pair []string) error {
 }
 
 // mergeVersion merges two nodes' entries of one version.
-func (p published) mergeVersion(j *scheduler.JobInfo) {
+func (p published) mergeVersion(j *roster.JobInfo) {
 	name := version(*j)
 	have, ok := p.known[name]
 	if !ok {
@@ -287,19 +287,19 @@ func (p published) mergeVersion(j *scheduler.JobInfo) {
 }
 
 // sorted lists versions by name, the last published first.
-func (p published) sorted() []scheduler.JobInfo {
-	list := make([]scheduler.JobInfo, 0, len(p.known))
+func (p published) sorted() []roster.JobInfo {
+	list := make([]roster.JobInfo, 0, len(p.known))
 	for _, j := range p.known {
 		list = append(list, *j)
 	}
-	slices.SortFunc(list, func(a, b scheduler.JobInfo) int {
+	slices.SortFunc(list, func(a, b roster.JobInfo) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
 	})
 	return list
 }
 
 // encodeAccount returns an account as publish.lua expects it.
-func encodeAccount(a scheduler.Account) string {
+func encodeAccount(a roster.Account) string {
 	var list []string
 	for _, t := range []time.Time{a.First, a.Until, a.Stopped, a.Removed} {
 		ms := int64(0)
@@ -312,8 +312,8 @@ func encodeAccount(a scheduler.Account) string {
 }
 
 // decodeAccount is the inverse of encodeAccount.
-func decodeAccount(text string) (scheduler.Account, error) {
-	var a scheduler.Account
+func decodeAccount(text string) (roster.Account, error) {
+	var a roster.Account
 	words := strings.Split(text, ",")
 	into := []*time.Time{&a.First, &a.Until, &a.Stopped, &a.Removed}
 	if len(words) != len(into) {
@@ -369,7 +369,7 @@ func (l *Ledger) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	if _, err := l.set.Answers("reading a set of jobs", replies); err != nil {
 		return nil, err
 	}
-	return nil, scheduler.ErrNoJobSet
+	return nil, roster.ErrNoJobSet
 }
 
-var _ scheduler.JobSets = (*Ledger)(nil)
+var _ roster.JobSets = (*Ledger)(nil)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Beside values that cannot be read on any node, everything else is listed, and they as what they are.
@@ -20,10 +20,10 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	on := redistest.MiniN(t, 3).Cluster()
 	c := connect(t, on)
 	c.Unreadable = new(unreadable.Log)
-	if err := c.Publish(ctx, []scheduler.JobInfo{{Name: "job", Hash: "h"}}); err != nil {
+	if err := c.Publish(ctx, []roster.JobInfo{{Name: "job", Hash: "h"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Beat(ctx, scheduler.Replica{ID: "a"}); err != nil {
+	if _, err := c.Beat(ctx, roster.Replica{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	e := skipped("job", 1, "busy")

@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A meter counts the calls to a store, and the records in the answers.
@@ -196,12 +196,12 @@ func TestIdleReplicasAskLittle(t *testing.T) {
 			running.Go(func() {
 				r := NewRoster(m)
 				for n := range minutes * 12 {
-					list, err := r.Beat(t.Context(), scheduler.Replica{ID: fmt.Sprint(i)})
+					list, err := r.Beat(t.Context(), roster.Replica{ID: fmt.Sprint(i)})
 					if err != nil || n > 0 && len(list) != replicas {
 						t.Errorf("Beat = %d replicas, %v", len(list), err)
 					}
 					if n%60 == 0 {
-						if err := r.Publish(t.Context(), []scheduler.JobInfo{{Name: "job", Hash: "1", Replica: fmt.Sprint(i)}}); err != nil {
+						if err := r.Publish(t.Context(), []roster.JobInfo{{Name: "job", Hash: "1", Replica: fmt.Sprint(i)}}); err != nil {
 							t.Error(err)
 						}
 					}

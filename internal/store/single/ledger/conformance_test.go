@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -110,7 +110,7 @@ func rosterConforms(t *testing.T, clockless bool) {
 	t.Helper()
 	schedtest.RunRoster(t, schedtest.RosterBackend{
 		Hooks: schedtest.Hooks{Bubble: synctest.Test},
-		New: func(tb testing.TB) scheduler.Roster {
+		New: func(tb testing.TB) roster.Roster {
 			tb.Helper()
 			m, _ := freshOn(tb, &kvtest.Memory{Clockless: clockless})
 			return NewRoster(m)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Without an answer every method says so.
@@ -35,11 +35,11 @@ func TestSilentStore(t *testing.T) {
 		},
 		"Log":       func() error { _, err := c.Ledger.Log(ctx, "job", tick(1), 1); return err },
 		"Trim":      func() error { return c.Trim(ctx, "job") },
-		"Beat":      func() error { _, err := r.Beat(ctx, scheduler.Replica{ID: "a"}); return err },
+		"Beat":      func() error { _, err := r.Beat(ctx, roster.Replica{ID: "a"}); return err },
 		"Replicas":  func() error { _, err := r.Replicas(ctx); return err },
-		"Leave":     func() error { return r.Leave(ctx, scheduler.Replica{ID: "a"}) },
-		"Publish":   func() error { return r.Publish(ctx, []scheduler.JobInfo{{Name: "job"}}) },
-		"Unpublish": func() error { return r.Unpublish(ctx, []scheduler.JobInfo{{Name: "job"}}) },
+		"Leave":     func() error { return r.Leave(ctx, roster.Replica{ID: "a"}) },
+		"Publish":   func() error { return r.Publish(ctx, []roster.JobInfo{{Name: "job"}}) },
+		"Unpublish": func() error { return r.Unpublish(ctx, []roster.JobInfo{{Name: "job"}}) },
 		"Jobs":      func() error { _, err := r.Jobs(ctx); return err },
 		"RenewSet":  func() error { _, err := r.RenewSet(ctx, "c1"); return err },
 		"KeepSet":   func() error { return r.KeepSet(ctx, "c1", nil) },

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Sets are kept for a day after the last renewal. Another set drives the expired ones out.
@@ -20,7 +20,7 @@ func TestJobSets(t *testing.T) {
 		wants := func(kept bool) {
 			t.Helper()
 			got, err := r.JobSet(t.Context(), "c1")
-			if kept && (err != nil || string(got) != string(packed)) || !kept && !errors.Is(err, scheduler.ErrNoJobSet) {
+			if kept && (err != nil || string(got) != string(packed)) || !kept && !errors.Is(err, roster.ErrNoJobSet) {
 				t.Errorf("JobSet = %q, %v, want it kept: %t", got, err, kept)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Roster is a [scheduler.Roster], and [scheduler.JobSets], on a consistent store. It may be
@@ -23,24 +23,24 @@ type Roster struct {
 
 // NewRoster returns the roster on s.
 func NewRoster(s kv.Store) *Roster {
-	return &Roster{access: access{store: s}, lately: scheduler.SeenLately}
+	return &Roster{access: access{store: s}, lately: roster.SeenLately}
 }
 
 // A beat is the stored form of a replica's last heartbeat.
 type beat struct {
-	At      int64             `json:"at"` // by the store's clock
-	Replica scheduler.Replica `json:"replica"`
+	At      int64          `json:"at"` // by the store's clock
+	Replica roster.Replica `json:"replica"`
 }
 
 // buriedAtOnce bounds the records that a heartbeat deletes.
 const buriedAtOnce = 20
 
-func replicaKey(r scheduler.Replica) kv.Key {
+func replicaKey(r roster.Replica) kv.Key {
 	return kv.Key{Kind: kv.Members, Name: r.ID, Sub: r.Instance}
 }
 
 // Beat implements [scheduler.Roster].
-func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	const doing = "announcing this replica"
 	self.Seen = time.Now().Round(0)
 	for range tries {
@@ -63,18 +63,18 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 }
 
 // Replicas implements [scheduler.Roster].
-func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+func (r *Roster) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	list, _, err := r.replicas(ctx)
 	return list, err
 }
 
 // Remembered lists the replicas seen lately, and the lost ones.
-func (r *Roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+func (r *Roster) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	list, lost, err := r.replicas(ctx)
-	return scheduler.Successors(append(list, lost...)), err
+	return roster.Successors(append(list, lost...)), err
 }
 
-func (r *Roster) replicas(ctx context.Context) (list, lost []scheduler.Replica, err error) {
+func (r *Roster) replicas(ctx context.Context) (list, lost []roster.Replica, err error) {
 	const doing = "listing the replicas"
 	lists, s, err := r.list(ctx, doing, kv.All(kv.Members))
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *Roster) replicas(ctx context.Context) (list, lost []scheduler.Replica, 
 
 // live returns the replicas that were seen lately, sorted by id, the lost ones, and the keys
 // of some records that are no longer needed.
-func (r *Roster) live(stored []kv.Record, now time.Time) (list, lost []scheduler.Replica, old []kv.Key) {
+func (r *Roster) live(stored []kv.Record, now time.Time) (list, lost []roster.Replica, old []kv.Key) {
 	var silent []beat
 	for _, record := range stored {
 		b, ok := decodedAs(r.access, record, func(b beat) kv.Key { return replicaKey(b.Replica) })
@@ -102,23 +102,23 @@ func (r *Roster) live(stored []kv.Record, now time.Time) (list, lost []scheduler
 	slices.SortFunc(silent, func(a, b beat) int { return cmp.Compare(b.At, a.At) })
 	for i, b := range silent {
 		switch {
-		case i < scheduler.MostLost && now.Sub(time.UnixMilli(b.At)) < scheduler.RememberLost:
+		case i < roster.MostLost && now.Sub(time.UnixMilli(b.At)) < roster.RememberLost:
 			lost = append(lost, b.Replica.Lost())
 		case len(old) < buriedAtOnce:
 			old = append(old, replicaKey(b.Replica))
 		}
 	}
-	return scheduler.Successors(list), lost, old
+	return roster.Successors(list), lost, old
 }
 
 // Leave implements [scheduler.Roster].
-func (r *Roster) Leave(ctx context.Context, self scheduler.Replica) error {
+func (r *Roster) Leave(ctx context.Context, self roster.Replica) error {
 	return r.erase(ctx, "leaving the roster", replicaKey(self))
 }
 
 var (
-	_ scheduler.Roster  = (*Roster)(nil)
-	_ scheduler.JobSets = (*Roster)(nil)
+	_ roster.Roster  = (*Roster)(nil)
+	_ roster.JobSets = (*Roster)(nil)
 )
 
 // keepJobs is how long a version of a job stays published after the last replica that served
@@ -127,17 +127,17 @@ const keepJobs = 400 * 24 * time.Hour
 
 // A version is the stored form of a published version of a job.
 type version struct {
-	At      int64             `json:"at"`      // by the store's clock
-	Account [4]int64          `json:"account"` // first, until, stopped and removed, in milliseconds; 0 for none
-	Job     scheduler.JobInfo `json:"job"`
+	At      int64          `json:"at"`      // by the store's clock
+	Account [4]int64       `json:"account"` // first, until, stopped and removed, in milliseconds; 0 for none
+	Job     roster.JobInfo `json:"job"`
 }
 
-func versionKey(j scheduler.JobInfo) kv.Key {
+func versionKey(j roster.JobInfo) kv.Key {
 	return kv.Key{Kind: kv.Jobs, Name: j.Name, Sub: j.Hash}
 }
 
 // Publish implements [scheduler.Roster]. Accounts are merged with those stored.
-func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (r *Roster) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	const doing = "publishing the jobs"
 	for some := range slices.Chunk(jobs, r.atOnce()) {
 		keys := make([]kv.Key, len(some))
@@ -162,7 +162,7 @@ func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 
 // maxVersion is more than the stored form of a version has in bytes: most of it is the
 // definition of its schedule.
-const maxVersion = 4 * scheduler.MaxDefinition
+const maxVersion = 4 * roster.MaxDefinition
 
 // atOnce is how many versions fit into a transaction, which compares and writes each.
 func (r *Roster) atOnce() int {
@@ -172,7 +172,7 @@ func (r *Roster) atOnce() int {
 
 // merge returns the version's account merged with another, of which no time but the first is
 // ahead of the store's clock.
-func (v version) merge(a scheduler.Account, now time.Time) [4]int64 {
+func (v version) merge(a roster.Account, now time.Time) [4]int64 {
 	for _, t := range []*time.Time{&a.Until, &a.Stopped, &a.Removed} {
 		if t.After(now) {
 			*t = now
@@ -188,18 +188,18 @@ func (v version) merge(a scheduler.Account, now time.Time) [4]int64 {
 	return stored
 }
 
-func (v version) account() scheduler.Account {
+func (v version) account() roster.Account {
 	var t [4]time.Time
 	for i, ms := range v.Account {
 		if ms > 0 {
 			t[i] = time.UnixMilli(ms).UTC()
 		}
 	}
-	return scheduler.Account{First: t[0], Until: t[1], Stopped: t[2], Removed: t[3]}
+	return roster.Account{First: t[0], Until: t[1], Stopped: t[2], Removed: t[3]}
 }
 
 // Unpublish implements [scheduler.Roster].
-func (r *Roster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error {
+func (r *Roster) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	var keys []kv.Key
 	for _, j := range jobs {
 		keys = append(keys, versionKey(j))
@@ -208,8 +208,8 @@ func (r *Roster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error 
 }
 
 // Jobs implements [scheduler.Roster]. It deletes versions that nobody has served for long.
-func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
-	list, old := []scheduler.JobInfo{}, []kv.Key(nil)
+func (r *Roster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
+	list, old := []roster.JobInfo{}, []kv.Key(nil)
 	err := r.each(ctx, "listing the jobs", kv.All(kv.Jobs), func(some []kv.Record, s kv.Stamp) error {
 		for _, stored := range some {
 			v, ok := decodedAs(r.access, stored, func(v version) kv.Key { return versionKey(v.Job) })
@@ -228,7 +228,7 @@ func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b scheduler.JobInfo) int {
+	slices.SortFunc(list, func(a, b roster.JobInfo) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
 	})
 	_ = r.erase(ctx, "taking jobs off the list", old...) // or the next time
@@ -301,7 +301,7 @@ func (r *Roster) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	}
 	last, err := records.Decode[renewal](list[0])
 	if err == nil && last.expired(s.At()) {
-		return nil, scheduler.ErrNoJobSet
+		return nil, roster.ErrNoJobSet
 	}
 	var packed []byte
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // The record of a dead replica goes with the heartbeats of others, and a version that nobody
@@ -19,7 +19,7 @@ func TestWhatNobodyNeedsIsDeleted(t *testing.T) {
 		m, _ := fresh(t)
 		r := NewRoster(m)
 		beat := func(id string) {
-			if _, err := r.Beat(t.Context(), scheduler.Replica{ID: id}); err != nil {
+			if _, err := r.Beat(t.Context(), roster.Replica{ID: id}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -33,11 +33,11 @@ func TestWhatNobodyNeedsIsDeleted(t *testing.T) {
 		time.Sleep(2 * r.lately)
 		beat("alive")
 		stored(kv.Members, 2)
-		time.Sleep(scheduler.RememberLost)
+		time.Sleep(roster.RememberLost)
 		beat("alive")
 		stored(kv.Members, 1)
 
-		if err := r.Publish(t.Context(), []scheduler.JobInfo{{Name: "old", Hash: "1"}}); err != nil {
+		if err := r.Publish(t.Context(), []roster.JobInfo{{Name: "old", Hash: "1"}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []int{1, 0} {
@@ -56,7 +56,7 @@ func TestBeatInAnotherIncarnation(t *testing.T) {
 	m, _ := fresh(t)
 	r := NewRoster(m)
 	m.Fault = onCommit(func() { m.Fault = nil; m.Restore(m.Backup()) })
-	if list, err := r.Beat(t.Context(), scheduler.Replica{ID: "a"}); err != nil || len(list) != 1 {
+	if list, err := r.Beat(t.Context(), roster.Replica{ID: "a"}); err != nil || len(list) != 1 {
 		t.Errorf("Beat = %+v, %v", list, err)
 	}
 }
@@ -69,12 +69,12 @@ func TestAccountsAreNotAhead(t *testing.T) {
 		r := NewRoster(m)
 		now := time.Now().UTC()
 		ahead := now.Add(time.Hour)
-		v := scheduler.JobInfo{Name: "job", Account: scheduler.Account{First: ahead, Until: ahead, Stopped: ahead, Removed: ahead}}
-		if err := r.Publish(t.Context(), []scheduler.JobInfo{v}); err != nil {
+		v := roster.JobInfo{Name: "job", Account: roster.Account{First: ahead, Until: ahead, Stopped: ahead, Removed: ahead}}
+		if err := r.Publish(t.Context(), []roster.JobInfo{v}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := r.Jobs(t.Context())
-		if want := (scheduler.Account{First: ahead, Until: now, Stopped: now, Removed: now}); err != nil || list[0].Account != want {
+		if want := (roster.Account{First: ahead, Until: now, Stopped: now, Removed: now}); err != nil || list[0].Account != want {
 			t.Errorf("Jobs = %+v, %v, want the account %+v", list, err, want)
 		}
 	})

@@ -19,9 +19,9 @@ import (
 	kept "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
 	asked "github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -143,7 +143,7 @@ func (w *World) ledger(t *testing.T) {
 	t.Run("Archive", func(t *testing.T) { t.Parallel(); schedtest.RunArchive(t, b) })
 	t.Run("Roster", func(t *testing.T) {
 		t.Parallel()
-		schedtest.RunRoster(t, schedtest.RosterBackend{New: func(tb testing.TB) scheduler.Roster {
+		schedtest.RunRoster(t, schedtest.RosterBackend{New: func(tb testing.TB) roster.Roster {
 			tb.Helper()
 			return kept.NewRoster(w.open(tb))
 		}})

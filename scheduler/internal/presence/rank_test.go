@@ -1,4 +1,4 @@
-package roster
+package presence
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Replicas with skewed clocks rank last on every replica, in the usual order among
@@ -15,14 +16,14 @@ func TestSkewedReplicasRankLast(t *testing.T) {
 	names := []string{"host-0", "host-1", "host-2", "host-3", "host-4"}
 	for i := range 200 {
 		tick := time.UnixMilli(int64(i) * 60_000)
-		live := make([]Replica, len(names))
+		live := make([]roster.Replica, len(names))
 		for n, name := range names {
-			live[n] = Replica{ID: name, State: StateReady}
+			live[n] = roster.Replica{ID: name, State: roster.StateReady}
 		}
 		ahead := 3 * time.Second
-		live[1].State, live[1].ClockOffset = StateSkewed, &ahead
+		live[1].State, live[1].ClockOffset = roster.StateSkewed, &ahead
 		behind := -time.Hour
-		live[3].State, live[3].ClockOffset = StateSkewed, &behind
+		live[3].State, live[3].ClockOffset = roster.StateSkewed, &behind
 		taken := map[int]bool{}
 		for _, self := range names {
 			rank, crowd, lead := RankAmong("job", tick, self, nil, live)
@@ -39,7 +40,7 @@ func TestSkewedReplicasRankLast(t *testing.T) {
 		}
 	}
 	late := 3 * time.Second
-	alone := []Replica{{ID: "a", State: StateSkewed, ClockOffset: &late}}
+	alone := []roster.Replica{{ID: "a", State: roster.StateSkewed, ClockOffset: &late}}
 	if rank, _, lead := RankAmong("job", time.UnixMilli(0), "a", nil, alone); rank != 0 || lead != 0 {
 		t.Errorf("alone it has rank %d and waits %v", rank, lead)
 	}
@@ -48,7 +49,7 @@ func TestSkewedReplicasRankLast(t *testing.T) {
 func TestEligible(t *testing.T) {
 	t.Parallel()
 	type labels = map[string]string
-	replicas := []Replica{
+	replicas := []roster.Replica{
 		{ID: "none"},
 		{ID: "a", Labels: labels{"zone": "a"}},
 		{ID: "b", Labels: labels{"zone": "b", "gpu": "yes"}},

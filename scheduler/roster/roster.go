@@ -1,6 +1,6 @@
-// Package roster has what replicas publish of themselves and their jobs, the order in which
-// they try, and what follows for ticks without an entry. Package scheduler exports what
-// programs need of it under its own name.
+// Package roster has what replicas publish of themselves and of the jobs that they serve, for one
+// another and for listings, and the contract of the store that keeps it: [Roster] and [JobSets].
+// All of it is a hint: only the claim decides which replica runs a tick.
 package roster
 
 import (
@@ -165,40 +165,6 @@ func (r Replica) Lost() Replica {
 	return r
 }
 
-// ServedBy returns a live replica that may still serve one of the published versions of a
-// job, "" if none does. A job may be forgotten only then.
-func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
-	for _, j := range versions {
-		if by := servedBy(j, live, now); by != "" {
-			return by
-		}
-	}
-	return ""
-}
-
-// servedBy returns a live replica that may still serve the published job, "" if none does.
-// Replicas publish their jobs at their start and periodically, and say which set of jobs
-// they serve.
-func servedBy(j JobInfo, live []Replica, now time.Time) string {
-	if i := Sets(nil).servedIn(j, live); i >= 0 {
-		return live[i].ID
-	}
-	if now.Sub(j.Published) > Settling {
-		return ""
-	}
-	var by string
-	for _, r := range live {
-		switch {
-		case r.Started.After(j.Published): // it started later, and has not published it
-		case r.ID == j.Replica:
-			return r.ID
-		default:
-			by = r.ID
-		}
-	}
-	return by
-}
-
 // A Roster knows the live replicas and their jobs. It is a hint: only the claim decides
 // which replica runs a tick.
 type Roster interface {
@@ -251,68 +217,37 @@ const (
 	StateLost     = "lost"    // silent for SeenLately, and it did not leave: only listings see it
 )
 
-const (
-	// PublishEvery is the time after which a replica publishes all its jobs again.
-	PublishEvery = 5 * time.Minute
-	// Settling is how long a replica may take to publish its jobs after its start or after
-	// a change.
-	Settling = 2 * PublishEvery
-)
-
-// RankAmong is the Rank of self among live replicas with the labels, and their number. Replicas
-// with a skewed clock come after the others; lead is how far self's skewed clock is ahead.
-func RankAmong(key string, tick time.Time, self string, labels map[string]string, live []Replica) (rank, crowd int, lead time.Duration) {
-	own := job.Weight(key, tick, self)
-	right, before, skewedBefore := 0, 0, 0
-	skewed := false
-	for i := range live {
-		r := &live[i]
-		if r.ID == self {
-			if skewed = r.State == StateSkewed; skewed && r.ClockOffset != nil {
-				lead = max(*r.ClockOffset, 0)
-			}
-		}
-		if !job.Fits(r.Labels, labels) {
-			continue
-		}
-		crowd++
-		goesBefore := r.ID != self && job.Ahead(key, tick, r.ID, self, own)
-		switch {
-		case r.State == StateSkewed && goesBefore:
-			skewedBefore++
-		case r.State != StateSkewed:
-			right++
-			if goesBefore {
-				before++
-			}
-		}
-	}
-	switch {
-	case !skewed:
-		return before, crowd, 0
-	case right == 0:
-		return skewedBefore, crowd, 0
-	}
-	return right + skewedBefore, crowd, lead
+// A Version is one version of a job in listings: one that replicas serve now or, if there
+// is none, the last one.
+type Version struct {
+	JobInfo
+	Live bool // a replica serves it now
+	// Drift: live replicas serve different versions of the job.
+	Drift bool
 }
 
-// Eligible returns the ids of the replicas that may run a job with these labels.
-func Eligible(replicas []Replica, wants map[string]string) []string {
-	var ids []string
-	for _, r := range replicas {
-		if job.Fits(r.Labels, wants) {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids
+// An Account says from when on every tick of a job has an entry. The zero Account knows
+// nothing. If part of one is lost, replicas only look further back.
+type Account struct {
+	// First is when a replica that served the job first could run its ticks. Earlier ones are
+	// not accounted for.
+	First time.Time
+	// Until: every earlier tick has an entry in the ledger, or needs none.
+	Until time.Time
+	// Stopped is when the last replica drained while no other one lived.
+	Stopped time.Time
+	// Removed is when the last replica that served the job took it out of its
+	// configuration. Later ticks need no entry until a replica serves the job again.
+	Removed time.Time
 }
 
-// SameJobs returns the replicas that serve the same jobs as self; none if self is not
-// listed.
-func SameJobs(self string, replicas []Replica) []Replica {
-	i := slices.IndexFunc(replicas, func(r Replica) bool { return r.ID == self })
-	if i < 0 {
-		return nil
+// Merge combines two accounts of one job.
+func (a Account) Merge(b Account) Account {
+	if a.First.IsZero() || !b.First.IsZero() && b.First.Before(a.First) {
+		a.First = b.First
 	}
-	return slices.DeleteFunc(slices.Clone(replicas), func(r Replica) bool { return r.ConfigHash != replicas[i].ConfigHash })
+	a.Until = slices.MaxFunc([]time.Time{a.Until, b.Until}, time.Time.Compare)
+	a.Stopped = slices.MaxFunc([]time.Time{a.Stopped, b.Stopped}, time.Time.Compare)
+	a.Removed = slices.MaxFunc([]time.Time{a.Removed, b.Removed}, time.Time.Compare)
+	return a
 }

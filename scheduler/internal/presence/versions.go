@@ -1,4 +1,4 @@
-package roster
+package presence
 
 import (
 	"context"
@@ -8,16 +8,8 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
-
-// A Version is one version of a job in listings: one that replicas serve now or, if there
-// is none, the last one.
-type Version struct {
-	JobInfo
-	Live bool // a replica serves it now
-	// Drift: live replicas serve different versions of the job.
-	Drift bool
-}
 
 // Sets are the jobs of sets, by Replica.ConfigHash: the name and hash of each by its key. A set that
 // is not among them is not known.
@@ -27,9 +19,9 @@ type Sets map[string]map[string]string
 // last one if there are none. They keep the order of published, which is that of
 // Roster.Jobs. Several live versions are marked as drift. The Account of each is that of
 // the job.
-func Versions(published []JobInfo, live []Replica, sets Sets) []Version {
+func Versions(published []roster.JobInfo, live []roster.Replica, sets Sets) []roster.Version {
 	of := ByKey(published)
-	shown := make(map[string][]Version, len(of))
+	shown := make(map[string][]roster.Version, len(of))
 	for key, all := range of {
 		shown[key] = versionsOf(all, live, sets)
 		account := AccountOf(all)
@@ -37,9 +29,9 @@ func Versions(published []JobInfo, live []Replica, sets Sets) []Version {
 			shown[key][i].Account = account
 		}
 	}
-	var list []Version
+	var list []roster.Version
 	for _, j := range published {
-		i := slices.IndexFunc(shown[j.StoredAs()], func(v Version) bool { return v.Name == j.Name && v.Hash == j.Hash })
+		i := slices.IndexFunc(shown[j.StoredAs()], func(v roster.Version) bool { return v.Name == j.Name && v.Hash == j.Hash })
 		if i >= 0 {
 			list = append(list, shown[j.StoredAs()][i])
 		}
@@ -49,20 +41,20 @@ func Versions(published []JobInfo, live []Replica, sets Sets) []Version {
 
 // versionsOf does so for one job. Where the set of a replica is not known, that is a hint that
 // may lag by some minutes: it serves a version if that was last published with its set.
-func versionsOf(all []JobInfo, live []Replica, sets Sets) []Version {
-	var list []Version
+func versionsOf(all []roster.JobInfo, live []roster.Replica, sets Sets) []roster.Version {
+	var list []roster.Version
 	last := all[0]
 	for _, j := range all {
 		if j.Published.After(last.Published) {
 			last = j
 		}
 		if sets.servedIn(j, live) >= 0 {
-			list = append(list, Version{JobInfo: j, Live: true})
+			list = append(list, roster.Version{JobInfo: j, Live: true})
 		}
 	}
 	if len(list) == 0 { // nobody serves it, or the sets have changed since
-		unknown := slices.DeleteFunc(slices.Clone(live), func(r Replica) bool { return sets[r.ConfigHash] != nil })
-		return []Version{{JobInfo: last, Live: servedBy(last, unknown, last.Published.Add(last.Age)) != ""}}
+		unknown := slices.DeleteFunc(slices.Clone(live), func(r roster.Replica) bool { return sets[r.ConfigHash] != nil })
+		return []roster.Version{{JobInfo: last, Live: servedBy(last, unknown, last.Published.Add(last.Age)) != ""}}
 	}
 	for i := range list {
 		list[i].Drift = len(list) > 1
@@ -71,26 +63,26 @@ func versionsOf(all []JobInfo, live []Replica, sets Sets) []Version {
 }
 
 // servedIn is the index of a live replica that serves the version, -1 if there is none.
-func (s Sets) servedIn(j JobInfo, live []Replica) int {
-	return slices.IndexFunc(live, func(r Replica) bool {
+func (s Sets) servedIn(j roster.JobInfo, live []roster.Replica) int {
+	return slices.IndexFunc(live, func(r roster.Replica) bool {
 		if set := s[r.ConfigHash]; set != nil {
-			return set[j.StoredAs()] == j.version()
+			return set[j.StoredAs()] == version(j)
 		}
 		return r.ConfigHash == j.ConfigHash && j.ConfigHash != ""
 	})
 }
 
-func (j JobInfo) version() string { return j.Name + " " + j.Hash }
+func version(j roster.JobInfo) string { return j.Name + " " + j.Hash }
 
 // ToRead returns the hashes of the sets of live replicas that have to be read, since the published
 // versions alone do not tell which jobs they have. The others are in sets.
-func ToRead(published []JobInfo, live []Replica) (read []string, sets Sets) {
+func ToRead(published []roster.JobInfo, live []roster.Replica) (read []string, sets Sets) {
 	sets = Sets{}
 	for _, j := range published {
 		if sets[j.ConfigHash] == nil {
 			sets[j.ConfigHash] = map[string]string{}
 		}
-		sets[j.ConfigHash][j.StoredAs()] = j.version()
+		sets[j.ConfigHash][j.StoredAs()] = version(j)
 	}
 	complete := Sets{}
 	for _, r := range live {
@@ -106,7 +98,7 @@ func ToRead(published []JobInfo, live []Replica) (read []string, sets Sets) {
 }
 
 // Add adds a set that was read, unless it was too large to be stored.
-func (s Sets) Add(hash string, set JobSet) {
+func (s Sets) Add(hash string, set roster.JobSet) {
 	if len(set.Jobs) != set.Count {
 		return
 	}
@@ -117,29 +109,71 @@ func (s Sets) Add(hash string, set JobSet) {
 }
 
 // ByKey groups published versions by the name under which the nodes store the job's data.
-func ByKey(published []JobInfo) map[string][]JobInfo {
-	of := map[string][]JobInfo{}
+func ByKey(published []roster.JobInfo) map[string][]roster.JobInfo {
+	of := map[string][]roster.JobInfo{}
 	for _, j := range published {
 		of[j.StoredAs()] = append(of[j.StoredAs()], j)
 	}
 	return of
 }
 
+// ServedBy returns a live replica that may still serve one of the published versions of a
+// job, "" if none does. A job may be forgotten only then.
+func ServedBy(versions []roster.JobInfo, live []roster.Replica, now time.Time) string {
+	for _, j := range versions {
+		if by := servedBy(j, live, now); by != "" {
+			return by
+		}
+	}
+	return ""
+}
+
+// servedBy returns a live replica that may still serve the published job, "" if none does.
+// Replicas publish their jobs at their start and periodically, and say which set of jobs
+// they serve.
+func servedBy(j roster.JobInfo, live []roster.Replica, now time.Time) string {
+	if i := Sets(nil).servedIn(j, live); i >= 0 {
+		return live[i].ID
+	}
+	if now.Sub(j.Published) > Settling {
+		return ""
+	}
+	var by string
+	for _, r := range live {
+		switch {
+		case r.Started.After(j.Published): // it started later, and has not published it
+		case r.ID == j.Replica:
+			return r.ID
+		default:
+			by = r.ID
+		}
+	}
+	return by
+}
+
+const (
+	// PublishEvery is the time after which a replica publishes all its jobs again.
+	PublishEvery = 5 * time.Minute
+	// Settling is how long a replica may take to publish its jobs after its start or after
+	// a change.
+	Settling = 2 * PublishEvery
+)
+
 // The ticks of a version begin when a replica first serves it. Earlier ticks that nobody
 // ran follow the schedule that was served then.
 
 // ServedSince is when replicas began to serve the version j, which one does from j.Since on.
 // versions are those published of the job.
-func ServedSince(j JobInfo, versions []JobInfo) time.Time {
-	i := slices.IndexFunc(versions, func(v JobInfo) bool { return v.Hash == j.Hash })
-	if i < 0 || versions[i].replaced(versions) || versions[i].Since.After(j.Since) {
+func ServedSince(j roster.JobInfo, versions []roster.JobInfo) time.Time {
+	i := slices.IndexFunc(versions, func(v roster.JobInfo) bool { return v.Hash == j.Hash })
+	if i < 0 || replaced(versions[i], versions) || versions[i].Since.After(j.Since) {
 		return j.Since
 	}
 	return versions[i].Since
 }
 
 // BeganToServe is ServedSince, or j.Since if the job was removed in between.
-func BeganToServe(j JobInfo, versions []JobInfo) time.Time {
+func BeganToServe(j roster.JobInfo, versions []roster.JobInfo) time.Time {
 	if since := ServedSince(j, versions); since.After(AccountOf(versions).Removed) {
 		return since
 	}
@@ -149,8 +183,8 @@ func BeganToServe(j JobInfo, versions []JobInfo) time.Time {
 // replaced reports whether another version was served after this one: versions in use are
 // published periodically. One that began later, and may have been in use when this one was last
 // published, has replaced it too.
-func (j JobInfo) replaced(versions []JobInfo) bool {
-	return slices.ContainsFunc(versions, func(v JobInfo) bool {
+func replaced(j roster.JobInfo, versions []roster.JobInfo) bool {
+	return slices.ContainsFunc(versions, func(v roster.JobInfo) bool {
 		if v.Hash == j.Hash {
 			return false
 		}
@@ -158,34 +192,8 @@ func (j JobInfo) replaced(versions []JobInfo) bool {
 	})
 }
 
-// An Account says from when on every tick of a job has an entry. The zero Account knows
-// nothing. If part of one is lost, replicas only look further back.
-type Account struct {
-	// First is when a replica that served the job first could run its ticks. Earlier ones are
-	// not accounted for.
-	First time.Time
-	// Until: every earlier tick has an entry in the ledger, or needs none.
-	Until time.Time
-	// Stopped is when the last replica drained while no other one lived.
-	Stopped time.Time
-	// Removed is when the last replica that served the job took it out of its
-	// configuration. Later ticks need no entry until a replica serves the job again.
-	Removed time.Time
-}
-
-// Merge combines two accounts of one job.
-func (a Account) Merge(b Account) Account {
-	if a.First.IsZero() || !b.First.IsZero() && b.First.Before(a.First) {
-		a.First = b.First
-	}
-	a.Until = Later(a.Until, b.Until)
-	a.Stopped = Later(a.Stopped, b.Stopped)
-	a.Removed = Later(a.Removed, b.Removed)
-	return a
-}
-
 // Begin is the time from which ticks may lack an entry; zero: unknown.
-func Begin(a Account) time.Time {
+func Begin(a roster.Account) time.Time {
 	if a.First.IsZero() || a.Until.After(a.First) {
 		return a.Until
 	}
@@ -201,8 +209,8 @@ func Later(a, b time.Time) time.Time {
 }
 
 // AccountOf merges the accounts of a job's published versions.
-func AccountOf(versions []JobInfo) Account {
-	var a Account
+func AccountOf(versions []roster.JobInfo) roster.Account {
+	var a roster.Account
 	for _, v := range versions {
 		a = a.Merge(v.Account)
 	}
@@ -210,15 +218,15 @@ func AccountOf(versions []JobInfo) Account {
 }
 
 // An absence is a time span in which no replica served a job, both ends excluded.
-type absence struct{ from, to time.Time }
+type absence struct{ From, To time.Time }
 
 // Has reports whether the tick falls into the absence.
-func (a absence) Has(tick time.Time) bool { return tick.After(a.from) && tick.Before(a.to) }
+func (a absence) Has(tick time.Time) bool { return tick.After(a.From) && tick.Before(a.To) }
 
 // Removal is the time in which the job was removed and not yet added again, seen by a
 // replica that serves it since begun. It is zero if there was none, or if later ticks are
 // accounted for.
-func Removal(a Account, versions []JobInfo, begun time.Time) absence {
+func Removal(a roster.Account, versions []roster.JobInfo, begun time.Time) absence {
 	if a.Removed.IsZero() || a.Removed.Before(a.Until) {
 		return absence{}
 	}
@@ -244,11 +252,11 @@ type Accounts struct {
 
 // A Background is what is known of a past besides the ledger's entries.
 type Background struct {
-	Why             ledger.Code // of all its ticks; empty: it differs
-	Account         Account     // zero if the replica was there, asleep
-	Absence         absence     // of the job from every configuration
+	Why             ledger.Code    // of all its ticks; empty: it differs
+	Account         roster.Account // zero if the replica was there, asleep
+	Absence         absence        // of the job from every configuration
 	RememberedSince time.Time
-	trimmed         time.Time   // entries of ticks up to it may have been dropped
+	Trimmed         time.Time   // entries of ticks up to it may have been dropped
 	Ticks           []time.Time // at which a replica served the job, newest first
 }
 
@@ -287,7 +295,7 @@ func (b Background) Lost(at time.Time) bool { return at.Before(b.RememberedSince
 // Code says why nobody ran a tick that has no entry.
 func (b Background) Code(at time.Time) ledger.Code {
 	switch {
-	case !at.After(b.trimmed):
+	case !at.After(b.Trimmed):
 		return ledger.CodeHistoryTrimmed
 	case b.Lost(at):
 		return ledger.CodeHistoryLost
@@ -322,43 +330,4 @@ func Attended(e ledger.Entry) bool {
 // AlsoSince is the reason of a tick whose entry represents all ticks since first, too.
 func AlsoSince(why ledger.Code, first time.Time) ledger.Reason {
 	return ledger.Reason{Code: why}.And(ledger.Reason{Code: ledger.CodeAlike, Details: &ledger.Details{Since: first}})
-}
-
-// A Judge computes the entries of ticks that the ledger does not have, as far as anybody
-// knows.
-type Judge struct {
-	of  Background
-	key string
-}
-
-// Judge returns a Judge for the published job and its known entries. Its Account must be
-// that of the job; see Versions. It asks the ledger what it has dropped.
-func (v Version) Judge(ctx context.Context, ledger ledger.Store, known []ledger.Entry, now time.Time) (Judge, error) {
-	b := Background{Account: v.Account, RememberedSince: Remembered(ledger)}
-	var err error
-	if b.trimmed, err = TrimmedUpTo(ctx, ledger, v.StoredAs()); err != nil {
-		return Judge{}, err
-	}
-	b.Absence = Removal(v.Account, []JobInfo{v.JobInfo}, now)
-	for _, e := range known {
-		if e.Stream == "" && Attended(e) {
-			b.Ticks = append(b.Ticks, e.Tick)
-		}
-	}
-	return Judge{b, v.StoredAs()}, nil
-}
-
-// Removed is when the job was removed from the configuration; zero if it is served, or was
-// served to the end.
-func (j Judge) Removed() time.Time { return j.of.Absence.from }
-
-// Remembered is since when the ledger remembers. Older entries may be lost.
-func (j Judge) Remembered() time.Time { return j.of.RememberedSince }
-
-// Absent reports whether the job was in no configuration when the tick came.
-func (j Judge) Absent(tick time.Time) bool { return j.of.Absence.Has(tick) }
-
-// Entry is what a listing shows of the tick.
-func (j Judge) Entry(tick time.Time) ledger.Entry {
-	return ledger.Entry{Job: j.key, Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.Reason{Code: j.of.Code(tick)}, Computed: true}
 }
