@@ -22,7 +22,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/config/crontab"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -119,7 +119,7 @@ with starts or ends. --excluded also lists ticks that calendars exclude.`,
 }
 
 // readJobs reads the configuration and its jobs, or the one with the name.
-func readJobs(source config.Source, names ...string) (*config.Config, []scheduler.Job, error) {
+func readJobs(source config.Source, names ...string) (*config.Config, []jobs.Job, error) {
 	source.NoStore = true
 	cfg, err := config.Read(source, nil)
 	if err != nil {
@@ -129,7 +129,7 @@ func readJobs(source config.Source, names ...string) (*config.Config, []schedule
 	if err != nil || len(names) == 0 {
 		return cfg, list, err
 	}
-	list = slices.DeleteFunc(list, func(j scheduler.Job) bool { return j.Name != names[0] })
+	list = slices.DeleteFunc(list, func(j jobs.Job) bool { return j.Name != names[0] })
 	if len(list) == 0 {
 		return nil, nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], view.ErrNotFound)
 	}
@@ -137,11 +137,16 @@ func readJobs(source config.Source, names ...string) (*config.Config, []schedule
 }
 
 // nextRows merges the next ticks of the jobs.
-func nextRows(list []scheduler.Job, excluded bool, from time.Time, n int) []nextRow {
+func nextRows(list []jobs.Job, excluded bool, from time.Time, n int) []nextRow {
 	var rows []nextRow
 	for _, j := range list {
-		for _, p := range j.Coming(from, n, excluded) {
-			rows = append(rows, newNextRow(j, p))
+		info := roster.JobInfo{Name: j.Name, Key: j.Key, Jitter: j.Jitter, Paused: j.Paused}
+		for _, p := range info.Coming(j.Schedule, from, n, excluded) {
+			rows = append(rows, nextRow{
+				Next:  view.NewNext(j.Name, p, info.Start(j.Schedule, p.Tick)),
+				local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST"),
+			})
+			rows[len(rows)-1].Paused = view.Optional(info.PausedBy(nil))
 		}
 	}
 	slices.SortStableFunc(rows, func(x, y nextRow) int {
@@ -150,17 +155,8 @@ func nextRows(list []scheduler.Job, excluded bool, from time.Time, n int) []next
 	return rows[:min(len(rows), n)]
 }
 
-func newNextRow(j scheduler.Job, p schedule.Planned) nextRow {
-	row := nextRow{
-		Next:  view.NewNext(j.Name, p, j.Start(p.Tick)),
-		local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST"),
-	}
-	row.Paused = view.Optional(roster.JobInfo{Name: j.Name, Paused: j.Paused}.PausedBy(nil))
-	return row
-}
-
 // zone is the time zone of a job's schedule, which is already validated.
-func zone(j scheduler.Job) *time.Location {
+func zone(j jobs.Job) *time.Location {
 	loc, err := schedule.LoadZone(j.Timezone)
 	if err != nil {
 		return time.UTC

@@ -60,7 +60,6 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Config is what a program runs a replica with. Only Redis or Store is required: the zero
@@ -283,14 +282,14 @@ type Job struct {
 	Description string
 	// Overlap is the policy for a tick that comes during an earlier run. Default
 	// scheduler.OverlapSkip.
-	Overlap scheduler.Overlap
+	Overlap jobs.Overlap
 	// OnCrash is the policy for a run whose replica died. Default scheduler.CrashSkip: a
 	// tick runs at most once.
-	OnCrash scheduler.OnCrash
+	OnCrash jobs.OnCrash
 	// CatchUp says which ticks that no replica could run are run later. Default: none.
-	CatchUp scheduler.CatchUp
+	CatchUp jobs.CatchUp
 	// Retry says when the function is called again after it failed. Default: never.
-	Retry scheduler.Retry
+	Retry jobs.Retry
 	// Jitter delays each tick by less than this, as much on every replica.
 	Jitter time.Duration
 	// Labels are those that a replica must have to run the job.
@@ -298,7 +297,7 @@ type Job struct {
 	// Priority: where a limit makes jobs wait, the larger goes first.
 	Priority int
 	// History bounds the stored ticks, runs and logs.
-	History ledger.History
+	History jobs.History
 	// Tags are names by which many jobs are paused at once.
 	Tags []string
 	// OnSuccess and OnFailure name jobs that are triggered when a run has succeeded, or

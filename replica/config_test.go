@@ -12,8 +12,6 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func nothing(context.Context, jobs.Run) error { return nil }
@@ -59,7 +57,7 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 	}
 	cfg.Redis = Redis{Nodes: []string{"redis://h"}}
 	cfg.Lock.TTL = 5 * time.Second
-	cfg.Jobs = []Job{{Name: "b", Schedule: "@daily", Func: nothing, Retry: scheduler.Retry{Attempts: 3, Backoff: time.Hour}, History: ledger.History{MaxBytes: -1}}}
+	cfg.Jobs = []Job{{Name: "b", Schedule: "@daily", Func: nothing, Retry: jobs.Retry{Attempts: 3, Backoff: time.Hour}, History: jobs.History{MaxBytes: -1}}}
 	made, err := cfg.over(cfg.File.Config)
 	if err != nil {
 		t.Fatal(err)

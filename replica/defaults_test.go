@@ -10,7 +10,6 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -31,8 +30,8 @@ func TestDefaultsHoldForJobsInGo(t *testing.T) {
 		}
 		r, stop := newReloading(t, "defaults: {timeout: 2s, tags: [nightly], overlap: queue, priority: 3, group: g}\ngroups: {g: {max_running: 9}}\n", func(_ *reloading, o *Config) {
 			o.Jobs = []Job{{Name: "own", Schedule: "@every 1s", Func: limited}}
-			o.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
-				return []scheduler.Job{{Name: "sourced", Schedule: second, Handler: limited}}, nil
+			o.Source = scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
+				return []jobs.Job{{Name: "sourced", Schedule: second, Handler: limited}}, nil
 			})
 		})
 		defer stop()
@@ -68,8 +67,8 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 	cfg.Scheduler.Timezone = "Asia/Tokyo"
 	cfg.Groups = map[string]config.GroupConfig{"g": {MaxRunning: 9}}
 	d := &cfg.Defaults
-	d.Timeout, d.Jitter, d.LateAfter, d.Overlap, d.OnCrash, d.Priority, d.Group = 2*time.Minute, time.Second, time.Minute, scheduler.OverlapQueue, scheduler.CrashRerun, 3, "g"
-	d.CatchUp.Mode, d.Retry.Attempts, d.Retry.Backoff, d.Retry.MaxBackoff, d.Retry.AttemptTimeout = scheduler.CatchUpLast, 4, 2*time.Second, 3*time.Second, time.Minute
+	d.Timeout, d.Jitter, d.LateAfter, d.Overlap, d.OnCrash, d.Priority, d.Group = 2*time.Minute, time.Second, time.Minute, jobs.OverlapQueue, jobs.CrashRerun, 3, "g"
+	d.CatchUp.Mode, d.Retry.Attempts, d.Retry.Backoff, d.Retry.MaxBackoff, d.Retry.AttemptTimeout = jobs.CatchUpLast, 4, 2*time.Second, 3*time.Second, time.Minute
 	d.History, d.Labels, d.Tags, d.Paused = config.HistoryConfig{Keep: 7, MaxAge: time.Hour}, map[string]string{"a": "b"}, []string{"t"}, true
 	nothing := func(context.Context, jobs.Run) error { return nil }
 	made := *cfg
@@ -84,15 +83,15 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 	if next := own.Schedule.Next(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)); next.Hour() != 17 {
 		t.Errorf("the schedule is in UTC: %v", next)
 	}
-	whole := cfg.Complete(scheduler.Job{Name: own.Name, Schedule: own.Schedule, Handler: own.Handler, Hash: own.Hash, About: own.About, Requests: own.Requests})
+	whole := cfg.Complete(jobs.Job{Name: own.Name, Schedule: own.Schedule, Handler: own.Handler, Hash: own.Hash, Spec: own.Spec, Timezone: own.Timezone, Code: own.Code, Params: own.Params})
 	own.Handler, whole.Handler, own.Settings, whole.Settings, own.Bind, whole.Bind = nil, nil, nil, nil, nil, nil
 	if !reflect.DeepEqual(own, whole) {
 		t.Errorf("a job of a source: %+v\nof the program: %+v", whole, own)
 	}
-	says := scheduler.Job{
-		Timeout: time.Second, Jitter: 1, LateAfter: 1, Overlap: scheduler.OverlapSkip, OnCrash: scheduler.CrashSkip, Limits: scheduler.Limits{Group: "h", GroupSize: 1, Priority: -1},
-		CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: time.Hour, Max: 1}, Retry: scheduler.Retry{Attempts: 1, Backoff: 1, MaxBackoff: 2, AttemptTimeout: 3},
-		History: ledger.History{Keep: 1, MaxAge: 1, MaxBytes: 1}, Labels: map[string]string{}, Tags: []string{}, Paused: true,
+	says := jobs.Job{
+		Timeout: time.Second, Jitter: 1, LateAfter: 1, Overlap: jobs.OverlapSkip, OnCrash: jobs.CrashSkip, Group: "h", GroupSize: 1, Priority: -1,
+		CatchUp: jobs.CatchUp{Mode: jobs.CatchUpAll, Window: time.Hour, Max: 1}, Retry: jobs.Retry{Attempts: 1, Backoff: 1, MaxBackoff: 2, AttemptTimeout: 3},
+		History: jobs.History{Keep: 1, MaxAge: 1, MaxBytes: 1}, Labels: map[string]string{}, Tags: []string{}, Paused: true,
 	}
 	if got := cfg.Complete(says); !reflect.DeepEqual(got, says) {
 		t.Errorf("%+v becomes %+v", says, got)
@@ -103,7 +102,7 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 func TestOnePauseBoundsTheOther(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
-	for says, want := range map[scheduler.Retry]scheduler.Retry{
+	for says, want := range map[jobs.Retry]jobs.Retry{
 		{Attempts: 3}:                                     {Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute},
 		{Backoff: time.Hour}:                              {Attempts: 1, Backoff: time.Hour, MaxBackoff: time.Hour},
 		{MaxBackoff: 500 * time.Millisecond}:              {Attempts: 1, Backoff: 500 * time.Millisecond, MaxBackoff: 500 * time.Millisecond},
@@ -116,7 +115,7 @@ func TestOnePauseBoundsTheOther(t *testing.T) {
 		if err := made.Check(nil); err != nil {
 			t.Error(err)
 		}
-		if own, sourced := made.Jobs["own"].Retry, cfg.Complete(scheduler.Job{Retry: says}).Retry; own != want || sourced != want {
+		if own, sourced := made.Jobs["own"].Retry, cfg.Complete(jobs.Job{Retry: says}).Retry; own != want || sourced != want {
 			t.Errorf("%+v becomes %+v, and %+v of a source, want %+v", says, own, sourced, want)
 		}
 	}

@@ -25,15 +25,15 @@ import (
 
 // customers is a config.Source of one job, until that is cancelled.
 type customers struct {
-	job       scheduler.Job
+	job       jobs.Job
 	cancelled atomic.Bool
 }
 
-func (c *customers) Jobs(context.Context) ([]scheduler.Job, error) {
+func (c *customers) Jobs(context.Context) ([]jobs.Job, error) {
 	if c.cancelled.Load() {
 		return nil, nil
 	}
-	return []scheduler.Job{c.job}, nil
+	return []jobs.Job{c.job}, nil
 }
 
 // newCustomers yields a job whose runs leave a lock of their tick, a log and a place in a
@@ -44,8 +44,8 @@ func newCustomers(t *testing.T, spec string, work func(context.Context)) *custom
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &customers{job: scheduler.Job{
-		Name: "customer", Schedule: schedule, About: scheduler.About{Spec: spec}, Overlap: scheduler.OverlapAllow, Limits: scheduler.Limits{Group: "all", GroupSize: 50},
+	return &customers{job: jobs.Job{
+		Name: "customer", Schedule: schedule, Spec: spec, Overlap: jobs.OverlapAllow, Group: "all", GroupSize: 50,
 		Handler: func(ctx context.Context, run jobs.Run) error {
 			run.Logger.Info("a line that is kept")
 			work(ctx)

@@ -70,7 +70,7 @@ func TestFrozenReplicasTellWhatTheLedgerHas(t *testing.T) {
 			var sink atomic.Pointer[webhook.Sink] // made in the bubble
 			told := events{slog.New(slog.NewTextHandler(&log, nil)), new(unrecorded)}
 			setup := schedtest.Setup{
-				Jobs: []scheduler.Job{{Name: "hourly", Schedule: every, Handler: func(context.Context, jobs.Run) error { return nil }}},
+				Jobs: []jobs.Job{{Name: "hourly", Schedule: every, Handler: func(context.Context, jobs.Run) error { return nil }}},
 				Config: scheduler.Config{NotifySettled: true, Observer: func(e event.Event) {
 					told.observe(e)
 					if s := sink.Load(); s != nil {

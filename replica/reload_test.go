@@ -261,8 +261,8 @@ func TestJobsFromASource(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, o *Config) {
-			o.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
-				return []scheduler.Job{{Name: "customer", Schedule: schedule, Handler: func(_ context.Context, run jobs.Run) error {
+			o.Source = scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
+				return []jobs.Job{{Name: "customer", Schedule: schedule, Handler: func(_ context.Context, run jobs.Run) error {
 					r.ran <- run
 					return nil
 				}}}, nil
@@ -384,7 +384,7 @@ func TestNoJobsWarn(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r, stop := newReloading(t, "jobs:\n", func(_ *reloading, c *Config) {
-			c.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) { return nil, nil })
+			c.Source = scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) { return nil, nil })
 		})
 		defer stop()
 		time.Sleep(time.Second)

@@ -250,7 +250,7 @@ func (r *Replica) serve(ctx context.Context) error {
 }
 
 // warnNoJobs says so if there are no jobs, and none can come from a Source.
-func (r *Replica) warnNoJobs(list []scheduler.Job) {
+func (r *Replica) warnNoJobs(list []jobs.Job) {
 	if len(list) == 0 && !r.sourced {
 		r.log.Warn("the configuration has no jobs: nothing runs")
 	}

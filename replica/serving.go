@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/console/webhook"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
@@ -166,7 +167,7 @@ func (r *Replica) stopDashboard() error {
 }
 
 // beginMetrics begins what counts, if anything does.
-func (r *Replica) beginMetrics(cfg *config.Config, list []scheduler.Job, m Metrics) {
+func (r *Replica) beginMetrics(cfg *config.Config, list []jobs.Job, m Metrics) {
 	if m == nil {
 		return
 	}
@@ -209,7 +210,7 @@ type tagBook struct {
 	own, sourced atomic.Pointer[map[string][]string]
 }
 
-func tagsIn(list []scheduler.Job) *map[string][]string {
+func tagsIn(list []jobs.Job) *map[string][]string {
 	tags := make(map[string][]string, len(list))
 	for _, job := range list {
 		tags[job.Name] = job.Tags
@@ -223,13 +224,13 @@ func (r *Replica) completed(source scheduler.Source) scheduler.Source {
 	if source == nil {
 		return nil
 	}
-	return scheduler.SourceFunc(func(ctx context.Context) ([]scheduler.Job, error) {
+	return scheduler.SourceFunc(func(ctx context.Context) ([]jobs.Job, error) {
 		list, err := source.Jobs(ctx)
 		if err != nil {
 			return nil, err
 		}
 		settings := r.settingsShown.Load()
-		whole := make([]scheduler.Job, len(list))
+		whole := make([]jobs.Job, len(list))
 		for i, job := range list {
 			whole[i] = settings.Complete(job)
 		}

@@ -33,7 +33,7 @@ type contender struct {
 	done      chan error
 }
 
-func newContender(t *testing.T, cfg membership.Config, sched scheduler.Config, list []scheduler.Job) *contender {
+func newContender(t *testing.T, cfg membership.Config, sched scheduler.Config, list []jobs.Job) *contender {
 	t.Helper()
 	m := joined(t, cfg)
 	m.schedules(t, sched, list)
@@ -58,7 +58,7 @@ func joined(t *testing.T, cfg membership.Config) *contender {
 	return m
 }
 
-func (m *contender) schedules(t *testing.T, sched scheduler.Config, list []scheduler.Job, change ...func(*scheduler.Config)) {
+func (m *contender) schedules(t *testing.T, sched scheduler.Config, list []jobs.Job, change ...func(*scheduler.Config)) {
 	t.Helper()
 	sched.TTL, sched.Locker, sched.Ledger, sched.Roster = m.set.TTL(), m.locker, m.ledger, m.ledger
 	for _, f := range change {
@@ -235,16 +235,16 @@ func (u *undecided) want(t *testing.T) {
 }
 
 // atInstants makes n jobs of one tick each.
-func atInstants(t *testing.T, first time.Time, n int, apart time.Duration, handler jobs.Handler) []scheduler.Job {
+func atInstants(t *testing.T, first time.Time, n int, apart time.Duration, handler jobs.Handler) []jobs.Job {
 	t.Helper()
-	var list []scheduler.Job
+	var list []jobs.Job
 	for i := range n {
 		at := first.Add(time.Duration(i) * apart)
 		s, err := schedule.Parse("@at "+at.UTC().Format(time.RFC3339Nano), schedule.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, scheduler.Job{Name: fmt.Sprintf("job-%03d", i), Schedule: s, Handler: handler})
+		list = append(list, jobs.Job{Name: fmt.Sprintf("job-%03d", i), Schedule: s, Handler: handler})
 	}
 	return list
 }
@@ -329,7 +329,7 @@ func TestDayOnFiveNodes(t *testing.T) {
 		var members []*contender
 		for _, id := range []string{"a", "b", "c"} {
 			m := newContender(t, cfg, scheduler.Config{Replica: id, Timing: scheduler.Timing{BeatEvery: 10 * time.Minute}},
-				[]scheduler.Job{{Name: "five", Schedule: s, Handler: c.handler}})
+				[]jobs.Job{{Name: "five", Schedule: s, Handler: c.handler}})
 			m.start(ctx)
 			members = append(members, m)
 		}
@@ -395,7 +395,7 @@ func TestFrozenMajority(t *testing.T) {
 				deadlines[e.Entry.Token] = e.Deadline
 			}
 		},
-	}, []scheduler.Job{{Name: "sleeper", Schedule: s, Handler: func(ctx context.Context, run jobs.Run) error {
+	}, []jobs.Job{{Name: "sleeper", Schedule: s, Handler: func(ctx context.Context, run jobs.Run) error {
 		began <- run
 		<-ctx.Done()
 		ended <- end{run, context.Cause(ctx), time.Now()}

@@ -140,8 +140,8 @@ func TestTagsOfAllJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\", tags: [x]}\n", func(_ *reloading, o *Config) {
-			o.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
-				return []scheduler.Job{{
+			o.Source = scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
+				return []jobs.Job{{
 					Name: "customer", Schedule: schedule, Tags: []string{"y"},
 					Handler: func(context.Context, jobs.Run) error { return nil },
 				}}, nil

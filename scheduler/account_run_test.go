@@ -20,14 +20,14 @@ import (
 )
 
 // onSchedule is a job "j" that does nothing.
-func onSchedule(t *testing.T, spec string, mode scheduler.CatchUpMode) scheduler.Job {
+func onSchedule(t *testing.T, spec string, mode jobs.CatchUpMode) jobs.Job {
 	t.Helper()
 	s, err := schedule.Parse(spec, schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler.Job{
-		Name: "j", Schedule: s, About: scheduler.About{Spec: spec}, CatchUp: scheduler.CatchUp{Mode: mode, Window: 6 * time.Hour},
+	return jobs.Job{
+		Name: "j", Schedule: s, Spec: spec, CatchUp: jobs.CatchUp{Mode: mode, Window: 6 * time.Hour},
 		Handler: func(context.Context, jobs.Run) error { return nil },
 	}
 }
@@ -56,7 +56,7 @@ func wantShown(t *testing.T, c *schedtest.Cluster, want ...string) {
 // next replica still accounts for the gap.
 func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
 	t.Parallel()
-	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
+	setup := schedtest.Setup{Jobs: []jobs.Job{onSchedule(t, "@every 2s", jobs.CatchUpNone)}, Replicas: 1}
 	runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 		r := c.Replicas()[0]
 		c.Forward(5 * time.Second)
@@ -88,15 +88,15 @@ func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
 // recorded or caught up.
 func TestFirstTickFallsIntoAnOutage(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[scheduler.CatchUpMode]string{
-		scheduler.CatchUpNone: "01:00:00 missed unknown",
-		scheduler.CatchUpLast: "01:00:00 succeeded",
-		scheduler.CatchUpAll:  "01:00:00 succeeded",
+	for mode, want := range map[jobs.CatchUpMode]string{
+		jobs.CatchUpNone: "01:00:00 missed unknown",
+		jobs.CatchUpLast: "01:00:00 succeeded",
+		jobs.CatchUpAll:  "01:00:00 succeeded",
 	} {
 		for _, spec := range []string{"@at 2000-01-01T01:00:00Z", "0 1 1 * *"} {
 			t.Run(string(mode)+" "+spec, func(t *testing.T) {
 				t.Parallel()
-				setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, spec, mode)}, Replicas: 2}
+				setup := schedtest.Setup{Jobs: []jobs.Job{onSchedule(t, spec, mode)}, Replicas: 2}
 				runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 					c.Forward(50 * time.Minute)
 					c.Outage(30 * time.Minute)
@@ -111,9 +111,9 @@ func TestFirstTickFallsIntoAnOutage(t *testing.T) {
 // A job that was never served has no past, whatever its schedule.
 func TestNewJobHasNoPast(t *testing.T) {
 	t.Parallel()
-	other := onSchedule(t, "@daily", scheduler.CatchUpNone)
+	other := onSchedule(t, "@daily", jobs.CatchUpNone)
 	other.Name = "other"
-	list := []scheduler.Job{other, onSchedule(t, "@hourly", scheduler.CatchUpAll)}
+	list := []jobs.Job{other, onSchedule(t, "@hourly", jobs.CatchUpAll)}
 	runCluster(t, schedtest.Setup{Jobs: list[:1], Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
 		c.Forward(150 * time.Minute)
 		c.Update(list)
@@ -127,11 +127,11 @@ func TestNewJobHasNoPast(t *testing.T) {
 // removal, it is unknown.
 func TestRemovedAndPutBack(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
+	for _, mode := range []jobs.CatchUpMode{jobs.CatchUpNone, jobs.CatchUpAll} {
 		for _, also := range []string{"", "killed while it was out", "killed when it was back"} {
 			t.Run(string(mode)+" "+also, func(t *testing.T) {
 				t.Parallel()
-				setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
+				setup := schedtest.Setup{Jobs: []jobs.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
 				runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 					with := setup.Jobs
 					c.Forward(15 * time.Minute)
@@ -157,12 +157,12 @@ func TestRemovedAndPutBack(t *testing.T) {
 // later one adds it again. The ticks in between need no entry.
 func TestRemovedByARollOut(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
+	for _, mode := range []jobs.CatchUpMode{jobs.CatchUpNone, jobs.CatchUpAll} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
+			setup := schedtest.Setup{Jobs: []jobs.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
 			runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
-				rollOut := func(list []scheduler.Job) {
+				rollOut := func(list []jobs.Job) {
 					for _, r := range c.Replicas() {
 						r.Stop()
 						r.Update(list)
@@ -185,15 +185,15 @@ func TestRemovedByARollOut(t *testing.T) {
 // removed.
 func TestRollOutRemovesNothing(t *testing.T) {
 	t.Parallel()
-	job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
+	job := onSchedule(t, "@every 10m", jobs.CatchUpAll)
 	changed := job
 	changed.Timeout = time.Hour
-	for name, other := range map[string]scheduler.Job{"the same version": job, "another version": changed} {
+	for name, other := range map[string]jobs.Job{"the same version": job, "another version": changed} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+			runCluster(t, schedtest.Setup{Jobs: []jobs.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
 				all := c.Replicas()
-				all[1].Update([]scheduler.Job{other})
+				all[1].Update([]jobs.Job{other})
 				c.Forward(15 * time.Minute)
 				all[0].Stop()
 				c.Forward(time.Second)
@@ -211,14 +211,14 @@ func TestRollOutRemovesNothing(t *testing.T) {
 // later outage counts.
 func TestOutageAfterARollOut(t *testing.T) {
 	t.Parallel()
-	job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
-	other := onSchedule(t, "@yearly", scheduler.CatchUpNone)
+	job := onSchedule(t, "@every 10m", jobs.CatchUpAll)
+	other := onSchedule(t, "@yearly", jobs.CatchUpNone)
 	other.Name = "other"
-	runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+	runCluster(t, schedtest.Setup{Jobs: []jobs.Job{job}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
 		c.Forward(15 * time.Minute)
 		for _, r := range c.Replicas() {
 			r.Stop()
-			r.Update([]scheduler.Job{job, other})
+			r.Update([]jobs.Job{job, other})
 			r.Start()
 			c.Forward(10 * time.Second)
 		}
@@ -235,13 +235,13 @@ func TestNewVersionDiesInARollOut(t *testing.T) {
 	for _, wait := range []time.Duration{0, 50 * time.Millisecond, time.Second, 10 * time.Second} {
 		t.Run(wait.String(), func(t *testing.T) {
 			t.Parallel()
-			job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
-			other := onSchedule(t, "@yearly", scheduler.CatchUpNone)
+			job := onSchedule(t, "@every 10m", jobs.CatchUpAll)
+			other := onSchedule(t, "@yearly", jobs.CatchUpNone)
 			other.Name = "other"
-			runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+			runCluster(t, schedtest.Setup{Jobs: []jobs.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
 				all := c.Replicas()
 				all[1].Stop()
-				all[1].Update([]scheduler.Job{job, other})
+				all[1].Update([]jobs.Job{job, other})
 				c.Forward(15 * time.Minute)
 				all[1].Start()
 				c.Forward(wait)
@@ -259,7 +259,7 @@ func TestNewVersionDiesInARollOut(t *testing.T) {
 // One replica removes the job long before the others: it was served throughout.
 func TestRemovedByOneReplicaOnly(t *testing.T) {
 	t.Parallel()
-	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", scheduler.CatchUpAll)}, Replicas: 2}
+	setup := schedtest.Setup{Jobs: []jobs.Job{onSchedule(t, "@every 10m", jobs.CatchUpAll)}, Replicas: 2}
 	runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 		all := c.Replicas()
 		c.Forward(15 * time.Minute)
@@ -277,9 +277,9 @@ func TestRemovedByOneReplicaOnly(t *testing.T) {
 // A replica that is stopped while it catches up leaves the rest to the next one.
 func TestDrainLeavesWhatIsToBeCaughtUp(t *testing.T) {
 	t.Parallel()
-	j := onSchedule(t, "@every 1m", scheduler.CatchUpAll)
+	j := onSchedule(t, "@every 1m", jobs.CatchUpAll)
 	j.Handler = untilEndOr(20 * time.Second)
-	runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 1}, func(t *testing.T, c *schedtest.Cluster) {
+	runCluster(t, schedtest.Setup{Jobs: []jobs.Job{j}, Replicas: 1}, func(t *testing.T, c *schedtest.Cluster) {
 		r := c.Replicas()[0]
 		c.Forward(90 * time.Second)
 		c.StopNodes()
@@ -308,7 +308,7 @@ func TestRemovedBesideAnUnreadableSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		job := every(t, "10m", "j", c.handler(nil))
-		job.CatchUp.Mode = scheduler.CatchUpAll
+		job.CatchUp.Mode = jobs.CatchUpAll
 		stays := c.replica("r1", func(cfg *scheduler.Config) { cfg.JobSets = unreadable{c.roster} }, job)
 		stop := c.start(stays)
 		kill := c.killable("r2", job, every(t, "1h", "other", c.handler(nil)))
@@ -354,7 +354,7 @@ func TestAccountWaitsForTheLedger(t *testing.T) {
 // tick has an entry, or the oldest entry represents the others.
 func TestSuspendedForSixtyHours(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
+	for _, mode := range []jobs.CatchUpMode{jobs.CatchUpNone, jobs.CatchUpAll} {
 		for _, interval := range []string{"1h", "1m"} {
 			for _, looks := range []int64{0, 2} {
 				t.Run(fmt.Sprint(string(mode), " ", interval, " ", looks), func(t *testing.T) {
@@ -362,7 +362,7 @@ func TestSuspendedForSixtyHours(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						c := newCluster(t)
 						j := every(t, interval, "j", c.handler(nil))
-						j.CatchUp = scheduler.CatchUp{Mode: mode, Window: time.Hour, Max: 1}
+						j.CatchUp = jobs.CatchUp{Mode: mode, Window: time.Hour, Max: 1}
 						time.Sleep(30 * time.Minute)
 						r := c.replica("r1", nil, j)
 						asleep := time.Now().Add(30 * time.Minute)
@@ -406,7 +406,7 @@ func (c *cluster) complete(interval string) {
 // is the reason, not a sleep.
 func TestTicksBeforeAnythingIsKnown(t *testing.T) {
 	t.Parallel()
-	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
+	setup := schedtest.Setup{Jobs: []jobs.Job{onSchedule(t, "@every 2s", jobs.CatchUpNone)}, Replicas: 1}
 	runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 		r := c.Replicas()[0]
 		r.Stop()
@@ -471,7 +471,7 @@ func (f *wiped) RemembersSince() (time.Time, bool) { return f.since, true }
 
 // killable starts a replica, and returns a function that kills it: nothing it does later
 // has an effect.
-func (c *cluster) killable(id string, list ...scheduler.Job) (kill func()) {
+func (c *cluster) killable(id string, list ...jobs.Job) (kill func()) {
 	nodes := &cutable{Watcher: c.locks}
 	var dead atomic.Bool
 	gone := func() error {

@@ -13,7 +13,6 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // archived uses the cluster's ledger as archive.
@@ -57,7 +56,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t)
 			job := every(t, "10s", "j", tt.handler)
-			job.History = ledger.History{Keep: 3}
+			job.History = jobs.History{Keep: 3}
 			stop := c.start(c.replica("a", archived(c), job))
 			time.Sleep(95 * time.Second)
 			// The current run is older than the bound; its end is recorded after the others

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -19,16 +18,16 @@ func TestBackfillConcurrency(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
-		overlap scheduler.Overlap
+		overlap jobs.Overlap
 		asked   int
 		group   int // size of the job's group; 0: it has none
 		want    int
 	}{
-		{"by default one", scheduler.OverlapAllow, 0, 0, 1},
-		{"as asked", scheduler.OverlapAllow, 3, 0, 3},
-		{"no more than the group has", scheduler.OverlapAllow, 3, 2, 2},
-		{"no more than asked of a group", scheduler.OverlapAllow, 2, 4, 2},
-		{"one where runs must not overlap", scheduler.OverlapSkip, 3, 0, 1},
+		{"by default one", jobs.OverlapAllow, 0, 0, 1},
+		{"as asked", jobs.OverlapAllow, 3, 0, 3},
+		{"no more than the group has", jobs.OverlapAllow, 3, 2, 2},
+		{"no more than asked of a group", jobs.OverlapAllow, 2, 4, 2},
+		{"one where runs must not overlap", jobs.OverlapSkip, 3, 0, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -41,7 +40,7 @@ func TestBackfillConcurrency(t *testing.T) {
 					job.Group, job.GroupSize = "g", tt.group
 				}
 				after(t, 12*time.Hour+time.Minute)
-				stop := d.run([]scheduler.Job{job}, "a", "b", "c")
+				stop := d.run([]jobs.Job{job}, "a", "b", "c")
 				command := d.do(commands.Command{
 					Kind: commands.Backfill, Job: "j", Reason: "lost", Concurrency: tt.asked,
 					From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
@@ -86,8 +85,8 @@ func TestBackfillLetsOthersGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
 		long := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, 45*time.Second) }
-		list := []scheduler.Job{every(t, "1h", "j", d.handler(long)), every(t, "1m", "k", d.handler(nil))}
-		list[0].Overlap = scheduler.OverlapAllow
+		list := []jobs.Job{every(t, "1h", "j", d.handler(long)), every(t, "1m", "k", d.handler(nil))}
+		list[0].Overlap = jobs.OverlapAllow
 		for i := range list {
 			list[i].Group, list[i].GroupSize = "g", 2
 		}

@@ -68,27 +68,27 @@ func (forgetful) Unpublish(context.Context, []roster.JobInfo) error  { return ni
 func (forgetful) Jobs(context.Context) ([]roster.JobInfo, error)     { return nil, nil }
 
 // manyOf returns n jobs as a configuration has them.
-func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler.Job {
+func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []jobs.Job {
 	tb.Helper()
-	list := make([]scheduler.Job, n)
+	list := make([]jobs.Job, n)
 	for i := range list {
 		name := fmt.Sprintf("customer-%06d.report", i)
 		schedule, err := schedule.Parse(spec, schedule.Options{Name: name})
 		if err != nil {
 			tb.Fatal(err)
 		}
-		list[i] = scheduler.Job{
+		list[i] = jobs.Job{
 			Name: name, Schedule: schedule, Handler: handler, Tags: []string{"finance", "nightly"},
-			About:   scheduler.About{Spec: spec, Timezone: "UTC", Func: "report", Description: "Sends the report of customer " + strconv.Itoa(i)},
-			Timeout: time.Hour, CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpLast, Window: 6 * time.Hour},
-			Retry: scheduler.Retry{Attempts: 3, Backoff: 2 * time.Second},
+			Spec: spec, Timezone: "UTC", Func: "report", Description: "Sends the report of customer " + strconv.Itoa(i),
+			Timeout: time.Hour, CatchUp: jobs.CatchUp{Mode: jobs.CatchUpLast, Window: 6 * time.Hour},
+			Retry: jobs.Retry{Attempts: 3, Backoff: 2 * time.Second},
 		}
 	}
 	return list
 }
 
 // running starts a replica with the jobs, which is stopped at the end of tb.
-func running(tb testing.TB, peers roster.Roster, list []scheduler.Job) *scheduler.Scheduler {
+func running(tb testing.TB, peers roster.Roster, list []jobs.Job) *scheduler.Scheduler {
 	tb.Helper()
 	s, err := scheduler.New(scheduler.Config{Replica: "a", Stores: scheduler.Stores{Locker: new(granting), Ledger: forgetful{}, Roster: peers}}, list)
 	if err != nil {
@@ -185,9 +185,9 @@ func BenchmarkFires(b *testing.B) {
 				count.Add(1)
 				return nil
 			}
-			list := make([]scheduler.Job, n)
+			list := make([]jobs.Job, n)
 			for i := range list {
-				list[i] = scheduler.Job{
+				list[i] = jobs.Job{
 					Name: "job-" + strconv.Itoa(i), Schedule: schedule.Every{Interval: time.Second}, Handler: handler,
 				}
 			}
@@ -221,7 +221,7 @@ func BenchmarkUpdate(b *testing.B) {
 		s := running(b, forgetful{}, nil)
 		for _, step := range []struct {
 			name string
-			list []scheduler.Job
+			list []jobs.Job
 		}{{"add", list}, {"nothing", list}, {"change 1 %", changed}, {"remove half", changed[:manyJobs/2]}} {
 			stop, blind := make(chan struct{}), make(chan time.Duration)
 			go func() {

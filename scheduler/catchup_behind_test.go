@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -18,12 +18,12 @@ func TestCatchUpKeepsUp(t *testing.T) {
 		name          string
 		replicas      int
 		period, takes time.Duration
-		mode          scheduler.CatchUpMode
+		mode          jobs.CatchUpMode
 	}{
-		{"alone", 1, time.Minute, 95 * time.Second, scheduler.CatchUpAll},
-		{"three replicas", 3, time.Minute, 95 * time.Second, scheduler.CatchUpAll},
-		{"a short period", 3, 4 * time.Second, 6 * time.Second, scheduler.CatchUpAll},
-		{"the last one", 3, time.Minute, 95 * time.Second, scheduler.CatchUpLast},
+		{"alone", 1, time.Minute, 95 * time.Second, jobs.CatchUpAll},
+		{"three replicas", 3, time.Minute, 95 * time.Second, jobs.CatchUpAll},
+		{"a short period", 3, 4 * time.Second, 6 * time.Second, jobs.CatchUpAll},
+		{"the last one", 3, time.Minute, 95 * time.Second, jobs.CatchUpLast},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +33,7 @@ func TestCatchUpKeepsUp(t *testing.T) {
 				up := down.Add(10 * tt.period)
 				c.locker = outage{c.locks, down, up}
 				job := every(t, tt.period.String(), "j", c.handler(untilEndOr(tt.takes)))
-				job.CatchUp = scheduler.CatchUp{Mode: tt.mode, Window: 24 * time.Hour}
+				job.CatchUp = jobs.CatchUp{Mode: tt.mode, Window: 24 * time.Hour}
 				stop := c.startAll(tt.replicas, nil, job)
 				time.Sleep(100*tt.period - time.Second)
 				open := len(c.ticks("j"))
@@ -42,7 +42,7 @@ func TestCatchUpKeepsUp(t *testing.T) {
 				ran, skipped := 0, 0
 				for _, e := range c.ticks("j")[:open-1] { // the last one may still have been open
 					within := !e.Tick.Before(down.Add(tt.takes)) && e.Tick.Before(up.Add(-6*time.Second))
-					lastOnly := tt.mode == scheduler.CatchUpLast && !e.Tick.Before(down) && !e.Tick.After(up)
+					lastOnly := tt.mode == jobs.CatchUpLast && !e.Tick.Before(down) && !e.Tick.After(up)
 					switch {
 					case e.Outcome == ledger.Missed && !lastOnly:
 						t.Errorf("tick %v: %s", c.at(e.Tick), e.Reason)

@@ -15,7 +15,7 @@ import (
 )
 
 // startAll starts n replicas of a job; the returned function stops them.
-func (c *cluster) startAll(n int, change func(*scheduler.Config), list ...scheduler.Job) (stop func()) {
+func (c *cluster) startAll(n int, change func(*scheduler.Config), list ...jobs.Job) (stop func()) {
 	c.t.Helper()
 	var stops []func() error
 	for i := range n {
@@ -35,27 +35,27 @@ func TestSixHoursDown(t *testing.T) {
 	const nobody = "no replica was known to serve the job"
 	tests := []struct {
 		name   string
-		policy scheduler.CatchUp
+		policy jobs.CatchUp
 		want   func(hour int) string // of the ticks 1 h to 7 h
 	}{
-		{"none", scheduler.CatchUp{}, func(int) string { return "missed: " + nobody }},
-		{"last", scheduler.CatchUp{Mode: scheduler.CatchUpLast, Window: 6 * time.Hour}, func(h int) string {
+		{"none", jobs.CatchUp{}, func(int) string { return "missed: " + nobody }},
+		{"last", jobs.CatchUp{Mode: jobs.CatchUpLast, Window: 6 * time.Hour}, func(h int) string {
 			if h == 7 {
 				return "succeeded"
 			}
 			return "missed: catch_up: last: a later tick came first (" + nobody + ")"
 		}},
-		{"last, too late", scheduler.CatchUp{Mode: scheduler.CatchUpLast, Window: time.Minute}, func(int) string {
+		{"last, too late", jobs.CatchUp{Mode: jobs.CatchUpLast, Window: time.Minute}, func(int) string {
 			return "missed: catch_up: window=1m0s has passed (" + nobody + ")"
 		}},
-		{"all", scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 7 * time.Hour}, func(int) string { return "succeeded" }},
-		{"all within the window", scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 4 * time.Hour}, func(h int) string {
+		{"all", jobs.CatchUp{Mode: jobs.CatchUpAll, Window: 7 * time.Hour}, func(int) string { return "succeeded" }},
+		{"all within the window", jobs.CatchUp{Mode: jobs.CatchUpAll, Window: 4 * time.Hour}, func(h int) string {
 			if h <= 3 {
 				return "missed: catch_up: window=4h0m0s has passed (" + nobody + ")"
 			}
 			return "succeeded"
 		}},
-		{"all, at most two", scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 7 * time.Hour, Max: 2}, func(h int) string {
+		{"all, at most two", jobs.CatchUp{Mode: jobs.CatchUpAll, Window: 7 * time.Hour, Max: 2}, func(h int) string {
 			if h <= 5 {
 				return "missed: catch_up: more than max=2 (" + nobody + ")"
 			}
@@ -113,26 +113,26 @@ func TestCatchUpAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		policy scheduler.CatchUp
+		policy jobs.CatchUp
 		want   []string
 	}{
-		{"none", scheduler.CatchUp{}, []string{
+		{"none", jobs.CatchUp{}, []string{
 			"10s succeeded", "20s missed: no quorum", "30s missed: no quorum", "40s missed: no quorum", "50s succeeded",
 		}},
-		{"last", scheduler.CatchUp{Mode: scheduler.CatchUpLast}, []string{
+		{"last", jobs.CatchUp{Mode: jobs.CatchUpLast}, []string{
 			"10s succeeded",
 			"20s missed: catch_up: last: a later tick came first (no quorum)",
 			"30s missed: catch_up: last: a later tick came first (no quorum)",
 			"40s succeeded", "50s succeeded",
 		}},
-		{"all", scheduler.CatchUp{Mode: scheduler.CatchUpAll}, []string{
+		{"all", jobs.CatchUp{Mode: jobs.CatchUpAll}, []string{
 			"10s succeeded", "20s succeeded", "30s succeeded", "40s succeeded", "50s succeeded",
 		}},
-		{"all, at most one", scheduler.CatchUp{Mode: scheduler.CatchUpAll, Max: 1}, []string{
+		{"all, at most one", jobs.CatchUp{Mode: jobs.CatchUpAll, Max: 1}, []string{
 			"10s succeeded", "20s missed: catch_up: more than max=1 (no quorum)", "30s missed: catch_up: more than max=1 (no quorum)",
 			"40s succeeded", "50s succeeded",
 		}},
-		{"all, not so late", scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 15 * time.Second}, []string{
+		{"all, not so late", jobs.CatchUp{Mode: jobs.CatchUpAll, Window: 15 * time.Second}, []string{
 			"10s succeeded", "20s missed: catch_up: window=15s has passed (no quorum)", "30s missed: catch_up: window=15s has passed (no quorum)",
 			"40s succeeded", "50s succeeded",
 		}},
@@ -176,7 +176,7 @@ func TestCatchUpAfterASuspend(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
 				job := every(t, "10s", "j", c.handler(nil))
-				job.CatchUp.Mode = scheduler.CatchUpAll
+				job.CatchUp.Mode = jobs.CatchUpAll
 				r, ahead := c.jumping(job)
 				stop := c.start(r)
 				time.Sleep(15 * time.Second)
@@ -201,7 +201,7 @@ func TestCatchUpIsNoFlood(t *testing.T) {
 	const many = 300
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		var list []scheduler.Job
+		var list []jobs.Job
 		perSecond := map[time.Duration]int{}
 		for i := range many {
 			job := every(t, "1m", fmt.Sprintf("j%03d", i), c.handler(func(_ context.Context, run jobs.Run) error {
@@ -212,7 +212,7 @@ func TestCatchUpIsNoFlood(t *testing.T) {
 				}
 				return nil
 			}))
-			job.CatchUp.Mode = scheduler.CatchUpAll
+			job.CatchUp.Mode = jobs.CatchUpAll
 			list = append(list, job)
 		}
 		stop := c.startAll(2, nil, list...)
@@ -247,7 +247,7 @@ func TestCatchUpWithinTheWindow(t *testing.T) {
 		c.die(locking.AtMostOnce, 25*time.Second)
 		time.Sleep(11 * time.Second)
 		job := every(t, "10s", "j", c.handler(nil))
-		job.CatchUp.Mode = scheduler.CatchUpAll
+		job.CatchUp.Mode = jobs.CatchUpAll
 		stop := c.startAll(2, nil, job)
 		time.Sleep(23 * time.Second) // 44 s
 		stop()

@@ -46,7 +46,7 @@ func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, fir
 		job := every(t, "10m", "first", handler)
 		job.Timeout = 20 * time.Second
 		job.OnSuccess, job.OnFailure = []string{"good", "better"}, []string{"bad"}
-		list := []scheduler.Job{job}
+		list := []jobs.Job{job}
 		for _, name := range []string{"good", "better", "bad"} {
 			list = append(list, every(t, "1000h", name, c.handler(nil)))
 		}
@@ -143,12 +143,12 @@ func TestChainIDIsStable(t *testing.T) {
 
 func TestChainsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	job := func(name string, then ...string) scheduler.Job {
+	job := func(name string, then ...string) jobs.Job {
 		j := every(t, "1h", name, func(context.Context, jobs.Run) error { return nil })
 		j.OnFailure = then
 		return j
 	}
-	for want, list := range map[string][]scheduler.Job{
+	for want, list := range map[string][]jobs.Job{
 		`"a" triggers "x", which is not a job`: {job("a", "x")},
 		"without end: a → a":                   {job("a", "a")},
 		"without end: b → c → d → b":           {job("a", "b"), job("b", "c"), job("c", "d"), job("d", "b")},

@@ -48,7 +48,7 @@ func claims(n int) func(*scheduler.Config) {
 }
 
 // many returns jobs with ticks at one instant.
-func many(t *testing.T, c *cluster, n int, interval string) (list []scheduler.Job) {
+func many(t *testing.T, c *cluster, n int, interval string) (list []jobs.Job) {
 	t.Helper()
 	for i := range n {
 		list = append(list, every(t, interval, fmt.Sprintf("j%03d", i), c.handler(nil)))

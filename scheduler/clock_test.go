@@ -7,6 +7,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
@@ -17,7 +18,7 @@ func TestSchedulesOfRobfigTickInUTC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := job.New(Job{Name: "nightly", Schedule: s})
+	j := job.New(jobs.Job{Name: "nightly", Schedule: s})
 	if at := j.FirstAfter(systemClock(), time.Hour).At; at.Location() != time.UTC || at.Hour() != 2 {
 		t.Errorf("the first tick is at %s", at)
 	}

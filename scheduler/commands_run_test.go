@@ -28,7 +28,7 @@ func newDesks(t *testing.T) *desks {
 }
 
 // run starts replicas with the job, and stops them at the end of the test.
-func (d *desks) run(list []scheduler.Job, ids ...string) (stop func()) {
+func (d *desks) run(list []jobs.Job, ids ...string) (stop func()) {
 	d.t.Helper()
 	var stops []func() error
 	for _, id := range ids {
@@ -87,9 +87,9 @@ func after(t *testing.T, d time.Duration) {
 var trigger = commands.Command{Kind: commands.Trigger, Job: "j", Reason: "try it"}
 
 // daily is a job whose next tick is far away.
-func daily(t *testing.T, d *desks, fn jobs.Handler) []scheduler.Job {
+func daily(t *testing.T, d *desks, fn jobs.Handler) []jobs.Job {
 	t.Helper()
-	return []scheduler.Job{every(t, "24h", "j", d.handler(fn))}
+	return []jobs.Job{every(t, "24h", "j", d.handler(fn))}
 }
 
 func TestTriggerRunsOnce(t *testing.T) {
@@ -168,7 +168,7 @@ func TestTriggerWaitsForTheLock(t *testing.T) {
 			}
 			return nil
 		}
-		stop := d.run([]scheduler.Job{every(t, "1h", "j", d.handler(slow))}, "a", "b")
+		stop := d.run([]jobs.Job{every(t, "1h", "j", d.handler(slow))}, "a", "b")
 		after(t, time.Hour+time.Second)
 		command := d.do(trigger)
 		after(t, 2*time.Minute)
@@ -184,7 +184,7 @@ func TestTriggerExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
 		busy := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, 30*time.Minute) }
-		stop := d.run([]scheduler.Job{every(t, "1h", "j", d.handler(busy))}, "a", "b")
+		stop := d.run([]jobs.Job{every(t, "1h", "j", d.handler(busy))}, "a", "b")
 		after(t, time.Hour+time.Second)
 		short, other := trigger, trigger
 		short.Within, other.Within, other.Job = 10*time.Second, 10*time.Second, "nosuch"
@@ -245,7 +245,7 @@ func TestPause(t *testing.T) {
 				d := newDesks(t)
 				j := every(t, "1m", "j", d.handler(nil))
 				j.Tags = []string{"reports", "finance"}
-				stop := d.run([]scheduler.Job{j}, "a", "b")
+				stop := d.run([]jobs.Job{j}, "a", "b")
 				after(t, 90*time.Second)
 				p, r := command, command
 				p.Kind, p.Reason, r.Kind = commands.Pause, "the bank is down", commands.Resume
@@ -270,7 +270,7 @@ func TestPausedTicksReplaceNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
-		stop := d.run([]scheduler.Job{patient(t, d.cluster, scheduler.OverlapCancelPrevious, untilEndOr(15*time.Second))}, "a", "b")
+		stop := d.run([]jobs.Job{patient(t, d.cluster, jobs.OverlapCancelPrevious, untilEndOr(15*time.Second))}, "a", "b")
 		after(t, 12*time.Second)
 		p := d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "to see"})
 		after(t, 16*time.Second)
@@ -288,7 +288,7 @@ func TestPausedInTheConfiguration(t *testing.T) {
 		d := newDesks(t)
 		j := every(t, "1m", "j", d.handler(nil))
 		j.Paused = true
-		stop := d.run([]scheduler.Job{j}, "a", "b")
+		stop := d.run([]jobs.Job{j}, "a", "b")
 		after(t, 70*time.Second)
 		d.wantTicks("j", "1m0s skipped: paused in the configuration")
 		stop()
@@ -329,7 +329,7 @@ func TestBackfill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
 		short := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, time.Second) }
-		list := []scheduler.Job{every(t, "1h", "j", d.handler(short))}
+		list := []jobs.Job{every(t, "1h", "j", d.handler(short))}
 		after(t, 4*time.Hour+30*time.Minute)
 		stop := d.run(list, "a", "b", "c")
 		command := d.do(commands.Command{
@@ -364,8 +364,8 @@ func TestBackfillYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
 		slow := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, 20*time.Second) }
-		list := []scheduler.Job{every(t, "1m", "j", d.handler(slow))}
-		list[0].Overlap = scheduler.OverlapQueue
+		list := []jobs.Job{every(t, "1m", "j", d.handler(slow))}
+		list[0].Overlap = jobs.OverlapQueue
 		after(t, 20*time.Minute+time.Second)
 		stop := d.run(list, "a", "b")
 		command := d.do(commands.Command{
@@ -387,7 +387,7 @@ func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
 		slow := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, 10*time.Minute) }
-		stop := d.run([]scheduler.Job{every(t, "1h", "j", d.handler(slow))}, "a", "b", "c")
+		stop := d.run([]jobs.Job{every(t, "1h", "j", d.handler(slow))}, "a", "b", "c")
 		after(t, time.Hour+time.Minute)
 		run := ledger.Entry{Job: "j", Tick: d.begun.Add(time.Hour)}.ID()
 		gone := d.do(commands.Command{Kind: commands.Cancel, Job: "j", Run: ledger.Entry{Job: "j", Tick: d.begun}.ID(), Reason: "x"})
@@ -406,7 +406,7 @@ func TestWithdraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
 		slow := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, time.Minute) }
-		list := []scheduler.Job{every(t, "1h", "j", d.handler(slow))}
+		list := []jobs.Job{every(t, "1h", "j", d.handler(slow))}
 		after(t, 9*time.Hour+time.Second)
 		stop := d.run(list, "a", "b")
 		command := d.do(commands.Command{Kind: commands.Backfill, Job: "j", Reason: "lost", From: d.begun.Add(1), To: d.begun.Add(9 * time.Hour)})

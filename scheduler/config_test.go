@@ -70,23 +70,23 @@ func TestWithDefaultsKeepsWhatIsSet(t *testing.T) {
 func TestJobMistakes(t *testing.T) {
 	t.Parallel()
 	run := func(context.Context, jobs.Run) error { return nil }
-	valid := Job{Name: "j", Schedule: daily{}, Handler: run}
+	valid := jobs.Job{Name: "j", Schedule: daily{}, Handler: run}
 	tests := []struct {
 		says string
-		jobs []Job
+		jobs []jobs.Job
 	}{
-		{"no name", []Job{{Schedule: daily{}, Handler: run}}},
-		{"listed twice", []Job{valid, valid}},
-		{"no schedule", []Job{{Name: "j", Handler: run}}},
-		{"no handler", []Job{{Name: "j", Schedule: daily{}}}},
-		{"must not be negative", []Job{{Name: "j", Schedule: daily{}, Handler: run, Timeout: -1}}},
+		{"no name", []jobs.Job{{Schedule: daily{}, Handler: run}}},
+		{"listed twice", []jobs.Job{valid, valid}},
+		{"no schedule", []jobs.Job{{Name: "j", Handler: run}}},
+		{"no handler", []jobs.Job{{Name: "j", Schedule: daily{}}}},
+		{"must not be negative", []jobs.Job{{Name: "j", Schedule: daily{}, Handler: run, Timeout: -1}}},
 	}
 	for _, tt := range tests {
 		if _, err := New(validConfig(), tt.jobs); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("want %q, got %v", tt.says, err)
 		}
 	}
-	if _, err := New(validConfig(), []Job{valid}); err != nil {
+	if _, err := New(validConfig(), []jobs.Job{valid}); err != nil {
 		t.Errorf("a valid job is refused: %v", err)
 	}
 }

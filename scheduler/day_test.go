@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/jobs"
 )
 
 // Three replicas for a day, one of which restarts every hour: every tick runs once.
@@ -13,7 +13,7 @@ func TestDay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		list := []scheduler.Job{
+		list := []jobs.Job{
 			every(t, "1m", "minutely", c.handler(lasting(2*time.Second))),
 			every(t, "1h", "hourly", c.handler(lasting(10*time.Minute))),
 		}

@@ -20,7 +20,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	report := scheduler.Job{
+	report := jobs.Job{
 		Name: "report", Schedule: schedule,
 		Handler: func(_ context.Context, run jobs.Run) error {
 			fmt.Println(run.Job, "runs on", run.Replica, "as attempt", run.Attempt)
@@ -37,7 +37,7 @@ func Example() {
 				fmt.Println(e.Entry.Job, e.Entry.Outcome)
 			}
 		},
-	}, []scheduler.Job{report})
+	}, []jobs.Job{report})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
@@ -52,22 +53,22 @@ func TestFirstTicksAreNotMissed(t *testing.T) {
 	const grace = 25 * time.Second
 	for _, tt := range []struct {
 		name    string
-		catchUp scheduler.CatchUpMode
+		catchUp jobs.CatchUpMode
 		spec    string
 		before  time.Duration // a replica has served the job before; 0: none has
 		first   time.Duration // the first tick in the ledger, since the start of the replicas
 	}{
-		{"of a new cluster", scheduler.CatchUpNone, "2s", 0, 26 * time.Second},
-		{"of a new cluster, caught up", scheduler.CatchUpAll, "2s", 0, 26 * time.Second},
-		{"of a job that has run", scheduler.CatchUpNone, "2s", 9 * time.Second, time.Second},
-		{"of a job that was served, and has never run", scheduler.CatchUpNone, "20s", 9 * time.Second, 11 * time.Second},
+		{"of a new cluster", jobs.CatchUpNone, "2s", 0, 26 * time.Second},
+		{"of a new cluster, caught up", jobs.CatchUpAll, "2s", 0, 26 * time.Second},
+		{"of a job that has run", jobs.CatchUpNone, "2s", 9 * time.Second, time.Second},
+		{"of a job that was served, and has never run", jobs.CatchUpNone, "20s", 9 * time.Second, 11 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
 				j := every(t, tt.spec, "j", c.handler(nil))
-				j.CatchUp = scheduler.CatchUp{Mode: tt.catchUp, Window: time.Hour, Max: 3}
+				j.CatchUp = jobs.CatchUp{Mode: tt.catchUp, Window: time.Hour, Max: 3}
 				if tt.before > 0 {
 					stop := c.start(c.replica("r0", nil, j))
 					time.Sleep(tt.before)

@@ -25,7 +25,7 @@ type shift struct {
 	stops map[string]func() error
 }
 
-func newShift(t *testing.T, list ...scheduler.Job) *shift {
+func newShift(t *testing.T, list ...jobs.Job) *shift {
 	t.Helper()
 	s := &shift{desks: newDesks(t), stops: map[string]func() error{}}
 	for _, id := range []string{"a", "b", "c"} {
@@ -34,7 +34,7 @@ func newShift(t *testing.T, list ...scheduler.Job) *shift {
 	return s
 }
 
-func (s *shift) join(id string, list ...scheduler.Job) {
+func (s *shift) join(id string, list ...jobs.Job) {
 	s.t.Helper()
 	list = slices.Clone(list)
 	for i := range list {
@@ -141,9 +141,9 @@ func TestDrainHandsOver(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				job := every(t, "1m", "j", tt.do)
-				job.OnCrash, job.Group, job.GroupSize = scheduler.CrashRerun, "billing", 1
+				job.OnCrash, job.Group, job.GroupSize = jobs.CrashRerun, "billing", 1
 				job.OnSuccess, job.OnFailure = []string{"after"}, []string{"after"}
-				job.Retry = scheduler.Retry{Attempts: tt.retry, Backoff: time.Second, MaxBackoff: time.Second}
+				job.Retry = jobs.Retry{Attempts: tt.retry, Backoff: time.Second, MaxBackoff: time.Second}
 				switch {
 				case strings.HasPrefix(tt.name, "between"):
 					job.Retry.Backoff, job.Retry.MaxBackoff = 40*time.Second, 40*time.Second
@@ -182,10 +182,10 @@ func TestDrainHandsOver(t *testing.T) {
 // No later tick overtakes one that was handed over: it waits as for a run.
 func TestHandedOverGoesFirst(t *testing.T) {
 	t.Parallel()
-	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue} {
+	for _, overlap := range []jobs.Overlap{jobs.OverlapSkip, jobs.OverlapQueue} {
 		synctest.Test(t, func(t *testing.T) {
 			job := every(t, "10s", "j", firstAttempt(untilEnd, succeedsNow))
-			job.OnCrash, job.Overlap = scheduler.CrashRerun, overlap
+			job.OnCrash, job.Overlap = jobs.CrashRerun, overlap
 			s := newShift(t, job)
 			after(t, 17500*time.Millisecond)
 			s.drain() // the run of 10 s ends at 19.5 s
@@ -231,7 +231,7 @@ func TestHandedOverWithoutItsSlot(t *testing.T) {
 		c, taken := newCluster(t), []error(nil)
 		c.locker = slotFirst{c.locks, &taken}
 		job := bill(t, 1, "10s", "j", c.handler(untilEnd))
-		job.OnCrash = scheduler.CrashRerun
+		job.OnCrash = jobs.CrashRerun
 		stop := c.start(c.replica("a", nil, job))
 		time.Sleep(11 * time.Second)
 		c.stop(stop)
@@ -246,7 +246,7 @@ func TestHandedOverToTheNextStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		job := every(t, "1m", "j", firstAttempt(untilEnd, succeedsNow))
-		job.OnCrash = scheduler.CrashRerun
+		job.OnCrash = jobs.CrashRerun
 		s := newShift(t, job)
 		after(t, 62*time.Second)
 		for _, id := range []string{"a", "b", "c"} {
@@ -266,7 +266,7 @@ func TestTriggerIsHandedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		job := every(t, "24h", "j", firstAttempt(untilEnd, succeedsNow))
-		job.OnCrash = scheduler.CrashRerun
+		job.OnCrash = jobs.CrashRerun
 		s := newShift(t, job)
 		after(t, 5*time.Second)
 		command := s.do(trigger)
@@ -293,7 +293,7 @@ func TestNotHandedOver(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		do      jobs.Handler
-		change  func(*scheduler.Job)
+		change  func(*jobs.Job)
 		meddle  func(s *shift)
 		outcome ledger.Outcome
 	}{
@@ -303,8 +303,8 @@ func TestNotHandedOver(t *testing.T) {
 		}, nil, nil, ledger.Succeeded},
 		{"its own decision to skip", stubborn(jobs.Skip("nothing to do")), nil, nil, ledger.Skipped},
 		{"a permanent error", stubborn(jobs.Permanent(errNotYet)), nil, nil, ledger.Cancelled},
-		{"on_crash: skip", untilEnd, func(j *scheduler.Job) { j.OnCrash = scheduler.CrashSkip }, nil, ledger.Cancelled},
-		{"a timeout", untilEnd, func(j *scheduler.Job) { j.Timeout = 3 * time.Second }, nil, ledger.TimedOut},
+		{"on_crash: skip", untilEnd, func(j *jobs.Job) { j.OnCrash = jobs.CrashSkip }, nil, ledger.Cancelled},
+		{"a timeout", untilEnd, func(j *jobs.Job) { j.Timeout = 3 * time.Second }, nil, ledger.TimedOut},
 		{"an error of its own", func(context.Context, jobs.Run) error {
 			time.Sleep(3 * time.Second)
 			return errNotYet
@@ -322,7 +322,7 @@ func TestNotHandedOver(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				job := every(t, "1m", "j", tt.do)
-				job.OnCrash = scheduler.CrashRerun
+				job.OnCrash = jobs.CrashRerun
 				if tt.change != nil {
 					tt.change(&job)
 				}

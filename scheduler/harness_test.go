@@ -45,7 +45,7 @@ func newCluster(t *testing.T) *cluster {
 }
 
 // replica creates a replica of the cluster; change adapts its configuration.
-func (c *cluster) replica(id string, change func(*scheduler.Config), list ...scheduler.Job) *scheduler.Scheduler {
+func (c *cluster) replica(id string, change func(*scheduler.Config), list ...jobs.Job) *scheduler.Scheduler {
 	c.t.Helper()
 	cfg := scheduler.Config{
 		Replica:  id,
@@ -199,11 +199,11 @@ func (c *cluster) wantTicks(job string, want ...string) {
 }
 
 // every is a job on the multiples of the interval.
-func every(t *testing.T, interval, name string, handler jobs.Handler) scheduler.Job {
+func every(t *testing.T, interval, name string, handler jobs.Handler) jobs.Job {
 	t.Helper()
 	schedule, err := schedule.Parse("@every "+interval, schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler.Job{Name: name, Schedule: schedule, Handler: handler, About: scheduler.About{Spec: "@every " + interval}}
+	return jobs.Job{Name: name, Schedule: schedule, Handler: handler, Spec: "@every " + interval}
 }

@@ -8,13 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // jumping returns a replica whose wall clock runs ahead by the returned value.
-func (c *cluster) jumping(list ...scheduler.Job) (*scheduler.Scheduler, *atomic.Int64) {
+func (c *cluster) jumping(list ...jobs.Job) (*scheduler.Scheduler, *atomic.Int64) {
 	ahead := new(atomic.Int64)
 	r := c.replica("r1", nil, list...)
 	r.Suspend(func() time.Duration { return time.Duration(ahead.Load()) })

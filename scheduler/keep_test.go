@@ -85,7 +85,7 @@ func TestLeaseThatEndsBeforeTheFunction(t *testing.T) {
 		locker := &expiring{Locker: c.locks}
 		c.locker = locker
 		job := every(t, "10s", "j", c.handler(nil))
-		job.Retry, job.OnCrash = scheduler.Retry{Attempts: 2}, scheduler.CrashRerun
+		job.Retry, job.OnCrash = jobs.Retry{Attempts: 2}, jobs.CrashRerun
 		time.Sleep(9 * time.Second)
 		_, err := c.locks.TryAcquire(t.Context(), locking.Request{
 			Name: "j", Tick: c.begun.Add(10 * time.Second), TTL: 2 * time.Second, Mode: locking.AtLeastOnce, Holder: "gone",

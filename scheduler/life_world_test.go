@@ -30,8 +30,8 @@ const (
 type life struct {
 	*desks
 	cfg    scheduler.Config
-	job    scheduler.Job
-	others []scheduler.Job
+	job    jobs.Job
+	others []jobs.Job
 	answer func(locking.Request) error // of the nodes; nil: their own
 	called bool                        // the function of the tick was called
 
@@ -100,13 +100,13 @@ func (l *life) lasting(ctx context.Context, run jobs.Run) error {
 }
 
 // before is a job that comes a second before the tick.
-func (l *life) before(fn jobs.Handler) scheduler.Job {
+func (l *life) before(fn jobs.Handler) jobs.Job {
 	l.t.Helper()
 	schedule, err := schedule.Parse("59 1 * * * *", schedule.Options{Location: time.UTC})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return scheduler.Job{Name: "i", Schedule: schedule, Handler: fn}
+	return jobs.Job{Name: "i", Schedule: schedule, Handler: fn}
 }
 
 // hang delays the nodes' answer to some requests, and then returns this.
@@ -200,11 +200,11 @@ var lifeWaits = map[string]scene{
 	"an earlier run elsewhere": {set: refuse(locking.ErrTaken)},
 	"a quorum":                 {set: refuse(locking.ErrNoQuorum)},
 	"a quorum, to be caught up": {set: func(l *life) {
-		l.cfg.Window, l.job.CatchUp.Mode = time.Second, scheduler.CatchUpAll
+		l.cfg.Window, l.job.CatchUp.Mode = time.Second, jobs.CatchUpAll
 		refuse(locking.ErrNoQuorum)(l)
 	}},
 	"its own run elsewhere, to run it again": {set: func(l *life) {
-		l.job.OnCrash = scheduler.CrashRerun
+		l.job.OnCrash = jobs.CrashRerun
 		go l.elsewhere()
 	}},
 	"a slot of its group": {set: func(l *life) {
@@ -219,7 +219,7 @@ var lifeWaits = map[string]scene{
 	"its function": {set: func(l *life) { l.job.Handler = l.during(lifeTick) }},
 	"the next call of its function": {set: func(l *life) {
 		// The pause is at random between the half and the whole: after all events, before the end.
-		l.job.Retry = scheduler.Retry{Attempts: 2, Backoff: 3 * time.Minute, MaxBackoff: 3 * time.Minute}
+		l.job.Retry = jobs.Retry{Attempts: 2, Backoff: 3 * time.Minute, MaxBackoff: 3 * time.Minute}
 		l.job.Handler = func(_ context.Context, run jobs.Run) error {
 			if l.isIt(run.Tick) && run.Call == 1 {
 				return errors.New("not yet")
@@ -229,11 +229,11 @@ var lifeWaits = map[string]scene{
 	}},
 }
 
-func catchUp(mode scheduler.CatchUpMode) func(*life) {
+func catchUp(mode jobs.CatchUpMode) func(*life) {
 	return func(l *life) { l.job.CatchUp.Mode = mode }
 }
 
-func overlap(policy scheduler.Overlap) func(*life) {
+func overlap(policy jobs.Overlap) func(*life) {
 	return func(l *life) { l.job.Overlap = policy }
 }
 
@@ -241,13 +241,13 @@ func overlap(policy scheduler.Overlap) func(*life) {
 var lifeEvents = map[string]scene{
 	"that comes":                     {at: lifeEvent, do: func(l *life) { l.goOn(); time.Sleep(3 * time.Minute) }},
 	"window closes":                  {at: lifeWindow - time.Second},
-	"window closes, `catch_up: all`": {at: lifeWindow - time.Second, set: catchUp(scheduler.CatchUpAll)},
+	"window closes, `catch_up: all`": {at: lifeWindow - time.Second, set: catchUp(jobs.CatchUpAll)},
 	"`catch_up.window` closes": {at: 41 * time.Second, set: func(l *life) {
-		l.job.CatchUp = scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 40 * time.Second}
+		l.job.CatchUp = jobs.CatchUp{Mode: jobs.CatchUpAll, Window: 40 * time.Second}
 	}},
-	"next tick, `catch_up: last`":  {at: time.Minute - time.Second, set: catchUp(scheduler.CatchUpLast)},
-	"next tick, `queue`":           {at: time.Minute - time.Second, set: overlap(scheduler.OverlapQueue)},
-	"next tick, `cancel_previous`": {at: time.Minute - time.Second, set: overlap(scheduler.OverlapCancelPrevious)},
+	"next tick, `catch_up: last`":  {at: time.Minute - time.Second, set: catchUp(jobs.CatchUpLast)},
+	"next tick, `queue`":           {at: time.Minute - time.Second, set: overlap(jobs.OverlapQueue)},
+	"next tick, `cancel_previous`": {at: time.Minute - time.Second, set: overlap(jobs.OverlapCancelPrevious)},
 	"job is paused": {at: lifeEvent, do: func(l *life) {
 		l.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "stop it"})
 	}},
@@ -280,8 +280,8 @@ var lifeAnswers = map[string]scene{
 var lifeWindows = map[string]scene{
 	"in its window":               {at: lifeEvent},
 	"at its end":                  {at: lifeWindow - time.Second},
-	"at its end, `catch_up: all`": {at: lifeWindow - time.Second, set: catchUp(scheduler.CatchUpAll)},
-	"at its end, `queue`":         {at: lifeWindow - time.Second, set: overlap(scheduler.OverlapQueue)},
+	"at its end, `catch_up: all`": {at: lifeWindow - time.Second, set: catchUp(jobs.CatchUpAll)},
+	"at its end, `queue`":         {at: lifeWindow - time.Second, set: overlap(jobs.OverlapQueue)},
 }
 
 // returning is a run that ends at once.
@@ -321,11 +321,11 @@ var lifeRuns = map[string]scene{
 	"is cancelled by somebody": going(scene{do: func(l *life) {
 		l.desks.do(commands.Command{Kind: commands.Cancel, Job: "j", Run: "j@20000101T000200.000Z", Reason: "stop it"})
 	}}),
-	"is replaced, `cancel_previous`": going(scene{at: time.Minute, set: overlap(scheduler.OverlapCancelPrevious)}),
+	"is replaced, `cancel_previous`": going(scene{at: time.Minute, set: overlap(jobs.OverlapCancelPrevious)}),
 	"meets a drain":                  going(scene{do: drains}),
 }
 
 var lifeCrashes = map[string]scene{
 	"`on_crash: skip`":  {at: lifeEvent},
-	"`on_crash: rerun`": {at: lifeEvent, set: func(l *life) { l.job.OnCrash = scheduler.CrashRerun }},
+	"`on_crash: rerun`": {at: lifeEvent, set: func(l *life) { l.job.OnCrash = jobs.CrashRerun }},
 }

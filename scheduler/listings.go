@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -77,3 +78,7 @@ func (j Judge) Absent(tick time.Time) bool { return j.of.Absence.Has(tick) }
 func (j Judge) Entry(tick time.Time) ledger.Entry {
 	return ledger.Entry{Job: j.key, Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.Reason{Code: j.of.Code(tick)}, Computed: true}
 }
+
+// BackfillSlots returns the names of the locks that backfills of the job may have used.
+// They are deleted with the job.
+func BackfillSlots(key string) []string { return job.BackfillSlots(key) }

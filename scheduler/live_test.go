@@ -74,7 +74,7 @@ type countingArchive struct {
 	stored int
 }
 
-func (a *countingArchive) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
+func (a *countingArchive) Store(ctx context.Context, job string, h jobs.History, logs ...ledger.Log) error {
 	a.stored++
 	return a.Archive.Store(ctx, job, h, logs...)
 }

@@ -117,7 +117,7 @@ func TestFirstInRankIsDead(t *testing.T) {
 		s, ids := &scriptedWatcher{Watcher: c.locks}, inOrder(c)
 		c.locker = s
 		for i, id := range ids {
-			var list []scheduler.Job
+			var list []jobs.Job
 			if i > 0 { // it is on the roster, and does nothing
 				list = append(list, every(t, "10s", "j", c.handler(nil)))
 			}
@@ -176,7 +176,7 @@ func TestPeek(t *testing.T) {
 				}
 				c.locker = s
 				for i, id := range ids {
-					var list []scheduler.Job
+					var list []jobs.Job
 					if i == tt.rank {
 						list = append(list, every(t, "10s", "j", c.handler(nil)))
 					}

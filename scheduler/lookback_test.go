@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -45,15 +46,15 @@ func TestRerunOfWhatNobodyWatched(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
-		overlap scheduler.Overlap
+		overlap jobs.Overlap
 		ttl     time.Duration // of the dead replica's lease
 		want    []string
 	}{
-		{"the lease has run out by then", scheduler.OverlapSkip, 8 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
-		{"and does so at that instant", scheduler.OverlapSkip, 10 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
-		{"it ends while the next one waits", scheduler.OverlapSkip, 13 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
-		{"it ends when that was skipped", scheduler.OverlapSkip, 23 * time.Second, []string{"10s 2", "30s 1", "40s 1"}},
-		{"or was queued", scheduler.OverlapQueue, 18 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
+		{"the lease has run out by then", jobs.OverlapSkip, 8 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
+		{"and does so at that instant", jobs.OverlapSkip, 10 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
+		{"it ends while the next one waits", jobs.OverlapSkip, 13 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
+		{"it ends when that was skipped", jobs.OverlapSkip, 23 * time.Second, []string{"10s 2", "30s 1", "40s 1"}},
+		{"or was queued", jobs.OverlapQueue, 18 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestLookBackOnce(t *testing.T) {
 		nodes := &cutable{Watcher: c.locks}
 		c.locker = unvouching{nodes, c.begun.Add(10 * time.Second)}
 		ledger := &slowLedger{Store: c.ledger}
-		stop := c.startAll(1, func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, scheduler.OverlapSkip, 0))
+		stop := c.startAll(1, func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, jobs.OverlapSkip, 0))
 		time.Sleep(9 * time.Second)
 		nodes.cut.Store(true)
 		time.Sleep(time.Second - time.Millisecond)
@@ -157,7 +158,7 @@ func TestLookBackAndLeave(t *testing.T) {
 				nodes := &cutable{Watcher: c.locks}
 				c.locker = nodes
 				ledger := &slowLedger{Store: c.ledger}
-				s := c.replica("r1", func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, scheduler.OverlapSkip, 0))
+				s := c.replica("r1", func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, jobs.OverlapSkip, 0))
 				stop := c.start(s)
 				time.Sleep(9 * time.Second)
 				nodes.cut.Store(true)

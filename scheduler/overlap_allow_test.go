@@ -25,7 +25,7 @@ func TestOverlapAllow(t *testing.T) {
 			var stops []func() error
 			for i := range replicas {
 				job := every(t, "1s", "j", c.handler(lasting(4500*time.Millisecond)))
-				job.Overlap = scheduler.OverlapAllow
+				job.Overlap = jobs.OverlapAllow
 				stops = append(stops, c.start(c.replica(string(rune('a'+i)), nil, job)))
 			}
 			time.Sleep(3950 * time.Millisecond)
@@ -87,9 +87,9 @@ func TestSkipWaitsForRunsBeside(t *testing.T) {
 func TestAllowGoesNotWithRerun(t *testing.T) {
 	t.Parallel()
 	job := every(t, "1s", "j", func(context.Context, jobs.Run) error { return nil })
-	job.Overlap, job.OnCrash = scheduler.OverlapAllow, scheduler.CrashRerun
+	job.Overlap, job.OnCrash = jobs.OverlapAllow, jobs.CrashRerun
 	locks := new(locktest.Memory)
-	_, err := scheduler.New(scheduler.Config{Replica: "r1", Stores: scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)}}, []scheduler.Job{job})
+	_, err := scheduler.New(scheduler.Config{Replica: "r1", Stores: scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)}}, []jobs.Job{job})
 	if err == nil || !strings.Contains(err.Error(), "a later one was claimed") {
 		t.Errorf("New = %v", err)
 	}

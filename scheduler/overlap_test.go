@@ -89,7 +89,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 }
 
 // patient is a job every 10 s with the given first run.
-func patient(t *testing.T, c *cluster, policy scheduler.Overlap, first jobs.Handler) scheduler.Job {
+func patient(t *testing.T, c *cluster, policy jobs.Overlap, first jobs.Handler) jobs.Job {
 	t.Helper()
 	job := every(t, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
 		if c.at(run.Tick) == 10*time.Second {
@@ -127,7 +127,7 @@ func TestOverlapQueue(t *testing.T) {
 				c := newCluster(t)
 				var stops []func() error
 				for i := range tt.replicas {
-					stops = append(stops, c.start(c.replica(fmt.Sprintf("r%d", i+1), nil, patient(t, c, scheduler.OverlapQueue, lasting(tt.lasts)))))
+					stops = append(stops, c.start(c.replica(fmt.Sprintf("r%d", i+1), nil, patient(t, c, jobs.OverlapQueue, lasting(tt.lasts)))))
 				}
 				time.Sleep(tt.until)
 				for _, stop := range stops {
@@ -153,7 +153,7 @@ func TestQueuedBehindTheDead(t *testing.T) {
 		if _, err := c.locks.TryAcquire(t.Context(), locking.Request{Name: "j", Tick: time.Now(), TTL: 25 * time.Second, Holder: "dead"}); err != nil {
 			t.Fatal(err)
 		}
-		stop := c.start(c.replica("r1", nil, patient(t, c, scheduler.OverlapQueue, nil)))
+		stop := c.start(c.replica("r1", nil, patient(t, c, jobs.OverlapQueue, nil)))
 		time.Sleep(29500 * time.Millisecond) // the lease ends at 35 s
 		c.stop(stop)
 		c.wantTicks("j",
@@ -195,7 +195,7 @@ func TestOverlapCancelPrevious(t *testing.T) {
 				c := newCluster(t)
 				var stops []func() error
 				for i := range tt.replicas {
-					stops = append(stops, c.start(c.replica(fmt.Sprintf("r%d", i+1), nil, patient(t, c, scheduler.OverlapCancelPrevious, tt.first))))
+					stops = append(stops, c.start(c.replica(fmt.Sprintf("r%d", i+1), nil, patient(t, c, jobs.OverlapCancelPrevious, tt.first))))
 				}
 				time.Sleep(35 * time.Second)
 				for _, stop := range stops {
@@ -237,12 +237,12 @@ func TestReplacedBeforeItBegins(t *testing.T) {
 	const cancelled = "10s cancelled: run was cancelled: replaced by tick 2000-01-01T00:00:20Z"
 	tests := []struct {
 		name    string
-		onCrash scheduler.OnCrash
+		onCrash jobs.OnCrash
 		slow    time.Duration // to claim the tick at 10 s
 		dead    time.Duration // duration of a dead replica's lease; 0: none
 	}{
-		{"in the middle of a claim", scheduler.CrashSkip, 10*time.Second + 500*time.Millisecond, 0},
-		{"behind one that died", scheduler.CrashRerun, 0, 12 * time.Second},
+		{"in the middle of a claim", jobs.CrashSkip, 10*time.Second + 500*time.Millisecond, 0},
+		{"behind one that died", jobs.CrashRerun, 0, 12 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestReplacedBeforeItBegins(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
 				c.locker = slowly{c.locks, c.begun.Add(10 * time.Second), tt.slow}
-				job := patient(t, c, scheduler.OverlapCancelPrevious, untilEnd)
+				job := patient(t, c, jobs.OverlapCancelPrevious, untilEnd)
 				job.OnCrash = tt.onCrash
 				stop := c.startAll(2, nil, job)
 				time.Sleep(10*time.Second - time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -169,7 +170,7 @@ func TestOverloadEnds(t *testing.T) {
 }
 
 // wantNoneLost fails if a tick in that time, since the cluster's begin, did not run.
-func (c *cluster) wantNoneLost(list []scheduler.Job, from, before time.Duration) {
+func (c *cluster) wantNoneLost(list []jobs.Job, from, before time.Duration) {
 	c.t.Helper()
 	lost := map[string]int{}
 	for _, j := range list {

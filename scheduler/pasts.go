@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -38,7 +39,7 @@ func (p *pasts) scan(j *jobState, span catchup.Span) {
 		p.unread = map[*jobState][]time.Time{}
 	}
 	p.unread[j] = append(p.unread[j], span.Before)
-	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchesUp()
+	rerun, catchUp := j.OnCrash == jobs.CrashRerun, j.CatchesUp()
 	if rerun || catchUp {
 		p.scanFirst(j, &catchup.Scan{Span: span})
 	}
@@ -64,7 +65,7 @@ func (p *pasts) scanLater(j *jobState, span catchup.Span) {
 // runs a scheduled tick itself need not ask: no earlier tick can be claimed.
 func (p *pasts) afterPause(j *jobState, now time.Time) {
 	ownRun := func(t *ticket) bool { return t.Tick.Stream == "" }
-	if j.OnCrash != CrashRerun || !job.Fits(p.labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
+	if j.OnCrash != jobs.CrashRerun || !job.Fits(p.labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
 		return
 	}
 	p.scanFirst(j, &catchup.Scan{Span: catchup.Span{Job: j.Job, Before: now}, OnlyRerun: true})

@@ -43,10 +43,10 @@ func TestRerunAfterAPauseThatEnded(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			j := onSchedule(t, "@every 24h", scheduler.CatchUpNone)
-			j.OnCrash, j.Timeout, j.Handler = scheduler.CrashRerun, 24*time.Hour, hangsOnce(0)
+			j := onSchedule(t, "@every 24h", jobs.CatchUpNone)
+			j.OnCrash, j.Timeout, j.Handler = jobs.CrashRerun, 24*time.Hour, hangsOnce(0)
 			j.CatchUp.Window = time.Hour
-			runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+			runCluster(t, schedtest.Setup{Jobs: []jobs.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
 				run := c.Await("j", 25*time.Hour)
 				c.Forward(5 * time.Second)
 				if tt.pause > 0 {
@@ -69,12 +69,12 @@ func TestRerunAfterAPauseThatEnded(t *testing.T) {
 func TestRerunWaitsForTheEndOfAPause(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
-		for _, catchUp := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
+		for _, catchUp := range []jobs.CatchUpMode{jobs.CatchUpNone, jobs.CatchUpAll} {
 			t.Run(map[bool]string{false: "one dies", true: "all die"}[all]+", "+string(catchUp), func(t *testing.T) {
 				t.Parallel()
 				j := onSchedule(t, "@every 10m", catchUp)
-				j.OnCrash, j.Handler = scheduler.CrashRerun, hangsOnce(10)
-				runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+				j.OnCrash, j.Handler = jobs.CrashRerun, hangsOnce(10)
+				runCluster(t, schedtest.Setup{Jobs: []jobs.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
 					run := c.Await("j", 2*time.Hour)
 					c.Forward(5 * time.Second)
 					c.Pause("j", "x")
@@ -105,7 +105,7 @@ func TestHandedOverAfterAPause(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				job := every(t, "1h", "j", firstAttempt(untilEnd, succeedsNow))
-				job.OnCrash = scheduler.CrashRerun
+				job.OnCrash = jobs.CrashRerun
 				s := newShift(t, job)
 				resume := func() { s.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"}) }
 				after(t, time.Hour+5*time.Second)
@@ -144,7 +144,7 @@ func TestStartsPausedBeforeItCatchesUp(t *testing.T) {
 		d.die(locking.AtLeastOnce, 5*time.Second)
 		after(t, 35*time.Second)
 		job := every(t, "10s", "j", d.handler(succeedsNow))
-		job.OnCrash, job.CatchUp.Mode = scheduler.CrashRerun, scheduler.CatchUpAll
+		job.OnCrash, job.CatchUp.Mode = jobs.CrashRerun, jobs.CatchUpAll
 		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Commands = slowCommands{d.commands, 3 * time.Second} }, job))
 		after(t, 20*time.Second)
 		d.saw(0, "claimed j")
@@ -168,7 +168,7 @@ func TestPauseWhileARerunIsClaimed(t *testing.T) {
 		d.die(locking.AtLeastOnce, 5*time.Second)
 		after(t, 25*time.Second)
 		job := every(t, "10s", "j", d.handler(succeedsNow))
-		job.OnCrash, job.Overlap = scheduler.CrashRerun, scheduler.OverlapQueue
+		job.OnCrash, job.Overlap = jobs.CrashRerun, jobs.OverlapQueue
 		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Commands = d.commands }, job))
 		after(t, 3*time.Second)
 		d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
@@ -205,7 +205,7 @@ func TestNextTickLooksBackAfterAPause(t *testing.T) {
 		d := newDesks(t)
 		ledger := &broken{Store: d.ledger}
 		job := every(t, "10s", "j", d.handler(succeedsNow))
-		job.OnCrash = scheduler.CrashRerun
+		job.OnCrash = jobs.CrashRerun
 		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Commands, c.Ledger = d.commands, ledger }, job))
 		after(t, 10*time.Second-time.Millisecond) // the dead replica's clock is ahead
 		d.die(locking.AtLeastOnce, 8*time.Second)

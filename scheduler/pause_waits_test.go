@@ -21,9 +21,9 @@ import (
 // s after a later tick.
 type pausing struct {
 	name string
-	job  func(d *desks, j *scheduler.Job)
+	job  func(d *desks, j *jobs.Job)
 	// others are further jobs; nil: none
-	others func(t *testing.T) []scheduler.Job
+	others func(t *testing.T) []jobs.Job
 	places int
 	at     time.Duration // of the pause
 	want   []string      // the ledger's entries of its ticks up to then
@@ -46,23 +46,23 @@ func (f failUntil) TryAcquire(ctx context.Context, req locking.Request) (locking
 }
 
 var pausings = []pausing{
-	{name: "for a run, by queue", at: 125 * time.Second, job: func(_ *desks, j *scheduler.Job) {
-		j.Overlap, j.Handler = scheduler.OverlapQueue, untilEndOr(80*time.Second)
+	{name: "for a run, by queue", at: 125 * time.Second, job: func(_ *desks, j *jobs.Job) {
+		j.Overlap, j.Handler = jobs.OverlapQueue, untilEndOr(80*time.Second)
 	}, want: []string{"1m0s succeeded", "2m0s " + pausedTick}},
-	{name: "for a run, by cancel_previous", at: 125 * time.Second, job: func(_ *desks, j *scheduler.Job) {
-		j.Overlap, j.Handler = scheduler.OverlapCancelPrevious, func(ctx context.Context, run jobs.Run) error {
+	{name: "for a run, by cancel_previous", at: 125 * time.Second, job: func(_ *desks, j *jobs.Job) {
+		j.Overlap, j.Handler = jobs.OverlapCancelPrevious, func(ctx context.Context, run jobs.Run) error {
 			err := untilEnd(ctx, run)
 			time.Sleep(20 * time.Second)
 			return err
 		}
 	}, want: []string{"1m0s cancelled: run was cancelled: replaced by tick 2000-01-01T00:02:00Z", "2m0s " + pausedTick}},
-	{name: "for a slot", job: func(d *desks, j *scheduler.Job) {
+	{name: "for a slot", job: func(d *desks, j *jobs.Job) {
 		d.holdSlot(0, 80*time.Second)
-		j.Overlap, j.Group, j.GroupSize = scheduler.OverlapQueue, "billing", 1
+		j.Overlap, j.Group, j.GroupSize = jobs.OverlapQueue, "billing", 1
 	}, want: []string{"1m0s " + pausedTick}},
 	{
-		name: "for a place", job: func(_ *desks, j *scheduler.Job) { j.Overlap = scheduler.OverlapQueue },
-		places: 1, others: func(t *testing.T) (list []scheduler.Job) {
+		name: "for a place", job: func(_ *desks, j *jobs.Job) { j.Overlap = jobs.OverlapQueue },
+		places: 1, others: func(t *testing.T) (list []jobs.Job) {
 			for _, name := range []string{"first", "second"} {
 				other := every(t, "1m", name, lasting(20*time.Second))
 				other.Priority = 1
@@ -71,15 +71,15 @@ var pausings = []pausing{
 			return list
 		}, want: []string{"1m0s " + pausedTick},
 	},
-	{name: "for nodes that are slow", job: func(d *desks, _ *scheduler.Job) {
+	{name: "for nodes that are slow", job: func(d *desks, _ *jobs.Job) {
 		d.locker = &scripted{locks: d.locks, slow: 10 * time.Second}
 	}, want: []string{"1m0s " + pausedTick}},
-	{name: "to be caught up", at: 75 * time.Second, job: func(d *desks, j *scheduler.Job) {
+	{name: "to be caught up", at: 75 * time.Second, job: func(d *desks, j *jobs.Job) {
 		d.locker = failUntil{d.locks, d.begun.Add(80 * time.Second)}
-		j.CatchUp = scheduler.CatchUp{Mode: scheduler.CatchUpAll}
+		j.CatchUp = jobs.CatchUp{Mode: jobs.CatchUpAll}
 	}, want: []string{"1m0s " + pausedTick}},
-	{name: "for the end of another replica's run", job: func(d *desks, j *scheduler.Job) {
-		j.OnCrash = scheduler.CrashRerun
+	{name: "for the end of another replica's run", job: func(d *desks, j *jobs.Job) {
+		j.OnCrash = jobs.CrashRerun
 		time.AfterFunc(59*time.Second, func() {
 			_, err := d.locks.TryAcquire(d.t.Context(), locking.Request{
 				Name: "j", Tick: d.begun.Add(time.Minute), TTL: 20 * time.Second, Mode: locking.AtLeastOnce, Holder: "gone",
@@ -89,8 +89,8 @@ var pausings = []pausing{
 			}
 		})
 	}, want: []string{"1m0s interrupted"}, again: true},
-	{name: "for the next try of its own", job: func(_ *desks, j *scheduler.Job) {
-		j.Retry = scheduler.Retry{Attempts: 2, Backoff: 20 * time.Second}
+	{name: "for the next try of its own", job: func(_ *desks, j *jobs.Job) {
+		j.Retry = jobs.Retry{Attempts: 2, Backoff: 20 * time.Second}
 		j.Handler = func(_ context.Context, run jobs.Run) error {
 			if run.Call == 1 {
 				return errors.New("not yet")
@@ -119,7 +119,7 @@ func (p pausing) check(t *testing.T, reload bool) {
 	j := every(t, "1m", "j", nil)
 	p.job(d, &j)
 	j.Handler = d.handler(j.Handler)
-	list := []scheduler.Job{j}
+	list := []jobs.Job{j}
 	if p.others != nil {
 		list = append(list, p.others(t)...)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -155,7 +156,7 @@ func (t *ticket) heldElsewhere(now time.Time) job.Verdict {
 // earlierTicks returns them for an attempt that begins. The attempt then checks what the
 // queue is unsure of.
 func (q *tickQueue) earlierTicks(j *job.Job, t job.Tick) *attempt.EarlierTicks {
-	if j.OnCrash != CrashRerun || t.Stream != "" {
+	if j.OnCrash != jobs.CrashRerun || t.Stream != "" {
 		return nil
 	}
 	h := &attempt.EarlierTicks{Unsure: q.unsure && t.Trigger != ledger.ByRerun, WatchedUpTo: q.watchedUpTo}
@@ -174,7 +175,7 @@ func (q *tickQueue) learned(t *ticket) *attempt.EarlierTicks {
 // gaveUp notes that a tick was decided that another replica may run. None can if a run of
 // this replica blocks all others.
 func (q *tickQueue) gaveUp(j *jobState) {
-	if q.stream == "" && j.OnCrash == CrashRerun && len(j.running) == 0 {
+	if q.stream == "" && j.OnCrash == jobs.CrashRerun && len(j.running) == 0 {
 		q.unsure = true
 	}
 }
@@ -188,7 +189,7 @@ func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 	}
 	if end.Unknown {
 		// It is not known whether the transaction of the run was committed: it may have to run again.
-		if q.stream == "" && t.owner.OnCrash == CrashRerun {
+		if q.stream == "" && t.owner.OnCrash == jobs.CrashRerun {
 			q.unsure = true
 			if !own.At.After(q.watchedUpTo) {
 				q.watchedUpTo = own.At.Add(-1)

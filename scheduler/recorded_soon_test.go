@@ -49,9 +49,9 @@ func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
 		c := newCluster(t)
 		c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true, slow: 190 * time.Millisecond}
 		store := &timedLedger{Store: c.ledger, slow: 190 * time.Millisecond, first: map[string]time.Time{}}
-		var list []scheduler.Job
+		var list []jobs.Job
 		for i := range n {
-			list = append(list, scheduler.Job{
+			list = append(list, jobs.Job{
 				Name: fmt.Sprintf("job-%03d", i), Schedule: schedule.Every{Interval: 5 * time.Second},
 				Handler: c.handler(func(context.Context, jobs.Run) error { return nil }),
 			})

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -326,7 +327,7 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 		case ok && (e.Outcome == ledger.Running || e.HandedOver()), !ok && why.IsZero():
 			return "", nil
 		case !ok:
-			e = t.Entry(&job.Job{Definition: Job{Name: s.command.Job}}, cfg.Replica)
+			e = t.Entry(&job.Job{Job: jobs.Job{Name: s.command.Job}}, cfg.Replica)
 			e.Outcome, e.Reason = ledger.Missed, why
 			if _, err := cfg.Ledger.Record(ctx, e); err != nil {
 				return "", err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -29,10 +28,10 @@ func (c *cluster) die(mode locking.Mode, ttl time.Duration) locking.Lease {
 }
 
 // rerunning is a job every 10 s with runs of that duration.
-func rerunning(t *testing.T, c *cluster, overlap scheduler.Overlap, lasts time.Duration) scheduler.Job {
+func rerunning(t *testing.T, c *cluster, overlap jobs.Overlap, lasts time.Duration) jobs.Job {
 	t.Helper()
 	job := every(t, "10s", "j", c.handler(lasting(lasts)))
-	job.OnCrash, job.Overlap = scheduler.CrashRerun, overlap
+	job.OnCrash, job.Overlap = jobs.CrashRerun, overlap
 	return job
 }
 
@@ -46,16 +45,16 @@ func TestRerun(t *testing.T) {
 	)
 	tests := []struct {
 		name    string
-		overlap scheduler.Overlap
+		overlap jobs.Overlap
 		ttl     time.Duration // of the dead replica's lease
 		lasts   time.Duration // the second run
 		ledger  []string
 	}{
-		{"in time for the next tick", scheduler.OverlapSkip, 5 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
-		{"the next tick waits", scheduler.OverlapSkip, 12 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
-		{"and is skipped", scheduler.OverlapSkip, 17 * time.Second, time.Second, []string{"10s succeeded", "20s skipped: " + held + " until 2000-01-01T00:00:26.999Z", "30s succeeded"}},
-		{"and is queued", scheduler.OverlapQueue, 17 * time.Second, time.Second, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
-		{"a second one is queued", scheduler.OverlapQueue, 21 * time.Second, time.Second, []string{
+		{"in time for the next tick", jobs.OverlapSkip, 5 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
+		{"the next tick waits", jobs.OverlapSkip, 12 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
+		{"and is skipped", jobs.OverlapSkip, 17 * time.Second, time.Second, []string{"10s succeeded", "20s skipped: " + held + " until 2000-01-01T00:00:26.999Z", "30s succeeded"}},
+		{"and is queued", jobs.OverlapQueue, 17 * time.Second, time.Second, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
+		{"a second one is queued", jobs.OverlapQueue, 21 * time.Second, time.Second, []string{
 			"10s succeeded", "20s skipped: overlap: queue holds one tick, a later one came", "30s succeeded",
 		}},
 	}
@@ -98,7 +97,7 @@ func TestNoRerunOfALongRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		stop := c.startAll(3, nil, rerunning(t, c, scheduler.OverlapSkip, 14*time.Second))
+		stop := c.startAll(3, nil, rerunning(t, c, jobs.OverlapSkip, 14*time.Second))
 		time.Sleep(49 * time.Second)
 		stop()
 		if len(c.runs) != 3 {
@@ -155,7 +154,7 @@ func TestRerunOfALostLease(t *testing.T) {
 					}
 					return nil
 				}))
-				job.OnCrash = scheduler.CrashRerun
+				job.OnCrash = jobs.CrashRerun
 				stop := c.startAll(3, nil, job)
 				time.Sleep(29 * time.Second)
 				stop()
@@ -185,16 +184,16 @@ func TestRerunAfterAStart(t *testing.T) {
 	tests := []struct {
 		name   string
 		mode   locking.Mode
-		change func(*scheduler.Job)
+		change func(*jobs.Job)
 		first  string
 		again  int
 	}{
-		{"rerun", locking.AtLeastOnce, func(*scheduler.Job) {}, "10s succeeded", 1},
-		{"rerun and catch-up", locking.AtLeastOnce, func(j *scheduler.Job) { j.CatchUp.Mode = scheduler.CatchUpAll }, "10s succeeded", 1},
-		{"rerun and the last", locking.AtLeastOnce, func(j *scheduler.Job) { j.CatchUp.Mode = scheduler.CatchUpLast }, "10s succeeded", 1},
-		{"too long ago", locking.AtLeastOnce, func(j *scheduler.Job) { j.CatchUp.Window = time.Minute }, "10s interrupted", 0},
-		{"skip", locking.AtMostOnce, func(j *scheduler.Job) { j.OnCrash = scheduler.CrashSkip }, "10s interrupted", 0},
-		{"it was skip when it began", locking.AtMostOnce, func(*scheduler.Job) {}, "10s interrupted", 0},
+		{"rerun", locking.AtLeastOnce, func(*jobs.Job) {}, "10s succeeded", 1},
+		{"rerun and catch-up", locking.AtLeastOnce, func(j *jobs.Job) { j.CatchUp.Mode = jobs.CatchUpAll }, "10s succeeded", 1},
+		{"rerun and the last", locking.AtLeastOnce, func(j *jobs.Job) { j.CatchUp.Mode = jobs.CatchUpLast }, "10s succeeded", 1},
+		{"too long ago", locking.AtLeastOnce, func(j *jobs.Job) { j.CatchUp.Window = time.Minute }, "10s interrupted", 0},
+		{"skip", locking.AtMostOnce, func(j *jobs.Job) { j.OnCrash = jobs.CrashSkip }, "10s interrupted", 0},
+		{"it was skip when it began", locking.AtMostOnce, func(*jobs.Job) {}, "10s interrupted", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -204,7 +203,7 @@ func TestRerunAfterAStart(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				c.die(tt.mode, 5*time.Second)
 				time.Sleep(85 * time.Second) // 95 s
-				job := rerunning(t, c, scheduler.OverlapSkip, 0)
+				job := rerunning(t, c, jobs.OverlapSkip, 0)
 				tt.change(&job)
 				stop := c.startAll(2, nil, job)
 				time.Sleep(20 * time.Second)
@@ -228,7 +227,7 @@ func TestRerunAfterAStart(t *testing.T) {
 // dies.
 func TestRerunWhileCatchingUp(t *testing.T) {
 	t.Parallel()
-	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue} {
+	for _, overlap := range []jobs.Overlap{jobs.OverlapSkip, jobs.OverlapQueue} {
 		t.Run(string(overlap), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -239,7 +238,7 @@ func TestRerunWhileCatchingUp(t *testing.T) {
 				}
 				time.Sleep(85 * time.Second) // 95 s
 				job := rerunning(t, c, overlap, 3*time.Second)
-				job.CatchUp.Mode = scheduler.CatchUpAll
+				job.CatchUp.Mode = jobs.CatchUpAll
 				stop := c.startAll(3, nil, job)
 				time.Sleep(94 * time.Second)
 				stop()
@@ -267,7 +266,7 @@ func TestWatchedForNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
 				c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrTaken, locking.ErrUnvouched}, repeat: true, holder: holder}
-				stop := c.start(c.replica("r1", nil, rerunning(t, c, scheduler.OverlapSkip, 0)))
+				stop := c.start(c.replica("r1", nil, rerunning(t, c, jobs.OverlapSkip, 0)))
 				time.Sleep(19 * time.Second)
 				c.stop(stop)
 				c.wantTicks("j", "10s missed: unvouched: the store can no longer tell whether the tick has run: a: down")
@@ -284,7 +283,7 @@ func TestWatchedDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		c.locker = &outage{Locker: c.locks, from: c.begun.Add(12 * time.Second), to: c.begun.Add(41 * time.Second)}
-		stop := c.start(c.replica("r1", nil, rerunning(t, c, scheduler.OverlapSkip, 0)))
+		stop := c.start(c.replica("r1", nil, rerunning(t, c, jobs.OverlapSkip, 0)))
 		time.Sleep(10*time.Second - time.Millisecond)
 		c.die(locking.AtLeastOnce, 5*time.Second)
 		time.Sleep(49 * time.Second)

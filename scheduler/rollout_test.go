@@ -20,7 +20,7 @@ func TestTwoVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		version := func(interval, hash string) scheduler.Job {
+		version := func(interval, hash string) jobs.Job {
 			j := every(t, interval, "j", c.handler(nil))
 			j.Hash = hash
 			return j
@@ -61,7 +61,7 @@ func TestTickSkippedByOneVersionAndRunByTheOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		slow := func(o scheduler.Overlap) scheduler.Job {
+		slow := func(o jobs.Overlap) jobs.Job {
 			j := every(t, "20s", "j", c.handler(func(_ context.Context, run jobs.Run) error {
 				if c.at(run.Tick) == 20*time.Second {
 					time.Sleep(26 * time.Second)
@@ -71,8 +71,8 @@ func TestTickSkippedByOneVersionAndRunByTheOther(t *testing.T) {
 			j.Overlap = o
 			return j
 		}
-		skips := c.start(c.replica("skips", func(cfg *scheduler.Config) { cfg.Window = 5 * time.Second }, slow(scheduler.OverlapSkip)))
-		queues := c.start(c.replica("queues", nil, slow(scheduler.OverlapQueue)))
+		skips := c.start(c.replica("skips", func(cfg *scheduler.Config) { cfg.Window = 5 * time.Second }, slow(jobs.OverlapSkip)))
+		queues := c.start(c.replica("queues", nil, slow(jobs.OverlapQueue)))
 		time.Sleep(65 * time.Second)
 		c.stop(skips)
 		c.stop(queues)
@@ -90,7 +90,7 @@ func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		job := func(version int) scheduler.Job {
+		job := func(version int) jobs.Job {
 			j := every(t, "1s", "j", c.handler(func(context.Context, jobs.Run) error {
 				time.Sleep(300 * time.Millisecond)
 				return nil

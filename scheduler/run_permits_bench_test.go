@@ -30,10 +30,10 @@ func dueAtOnce(tb testing.TB, n, places int) (took, used time.Duration) {
 	tb.Helper()
 	var runs atomic.Int64
 	var last atomic.Int64 // Unix nanoseconds
-	list := make([]scheduler.Job, n)
+	list := make([]jobs.Job, n)
 	at := time.Now().Add(2 * time.Second)
 	for i := range list {
-		list[i] = scheduler.Job{
+		list[i] = jobs.Job{
 			Name: fmt.Sprintf("job-%06d", i), Schedule: once(at),
 			Handler: func(context.Context, jobs.Run) error {
 				if runs.Add(1) == int64(n) {

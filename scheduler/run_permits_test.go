@@ -54,7 +54,7 @@ func TestMaxRunning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, g := newCluster(t), new(gauge)
-		var list []scheduler.Job
+		var list []jobs.Job
 		for i, priority := range []int{0, 5, 0, 9, 1, 0} {
 			job := every(t, "10s", fmt.Sprintf("j%d", i), c.handler(g.lasting(2*time.Second)))
 			job.Priority = priority
@@ -150,7 +150,7 @@ func TestQueuingForAPlace(t *testing.T) {
 		c := newCluster(t)
 		first := every(t, "1h", "first", c.handler(new(gauge).lasting(20*time.Minute)))
 		second := every(t, "25m", "second", c.handler(nil))
-		first.Priority, second.Overlap = 1, scheduler.OverlapQueue
+		first.Priority, second.Overlap = 1, jobs.OverlapQueue
 		stop := c.start(c.replica("r1", places(1), first, second))
 		time.Sleep(81 * time.Minute)
 		c.stop(stop)

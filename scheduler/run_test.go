@@ -263,7 +263,7 @@ func TestRunsKnowOfThemselves(t *testing.T) {
 		c := newCluster(t)
 		var r *scheduler.Scheduler
 		var unknown atomic.Int64
-		var list []scheduler.Job
+		var list []jobs.Job
 		for i := range 50 {
 			list = append(list, every(t, "1s", fmt.Sprintf("j%d", i), func(_ context.Context, run jobs.Run) error {
 				if !slices.ContainsFunc(r.Snapshot().Running, func(i scheduler.RunInfo) bool { return i.Job == run.Job }) {

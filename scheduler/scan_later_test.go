@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -43,7 +44,7 @@ func (r *reader) reads(span time.Duration) (all, most int) {
 
 // downFor runs the jobs once, at 30 min, and continues after their ticks at 1 h and 1.5 h
 // passed without a replica.
-func (c *cluster) downFor(list []scheduler.Job) {
+func (c *cluster) downFor(list []jobs.Job) {
 	time.Sleep(29 * time.Minute)
 	stop := c.startAll(1, nil, list...)
 	time.Sleep(2 * time.Minute)
@@ -53,7 +54,7 @@ func (c *cluster) downFor(list []scheduler.Job) {
 
 // wantDown fails unless exactly that many jobs have their ticks of that time in the ledger,
 // as ticks without a replica.
-func (c *cluster) wantDown(when string, list []scheduler.Job, want int) {
+func (c *cluster) wantDown(when string, list []jobs.Job, want int) {
 	c.t.Helper()
 	known := 0
 	for _, j := range list {
@@ -125,7 +126,7 @@ func TestPastThatIsReadTooLate(t *testing.T) {
 		c := newCluster(t)
 		list := many(t, c, 3, "30m")
 		for i := range list {
-			list[i].CatchUp = scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 20 * time.Minute}
+			list[i].CatchUp = jobs.CatchUp{Mode: jobs.CatchUpAll, Window: 20 * time.Minute}
 		}
 		c.downFor(list)
 		hears := &readableLater{Store: c.ledger, at: time.Now().Add(time.Hour)}

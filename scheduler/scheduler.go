@@ -11,7 +11,7 @@
 //			Ledger: ledger, // keeps the outcome of every tick
 //			Roster: roster, // knows the live replicas
 //		},
-//	}, []scheduler.Job{report})
+//	}, []jobs.Job{report})
 //	err = s.Run(ctx) // drains when ctx ends
 //
 // # What it promises
@@ -57,12 +57,14 @@ package scheduler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/presence"
@@ -91,7 +93,7 @@ type Scheduler struct {
 
 // New checks cfg and list and returns a Scheduler that does not run yet. The error joins
 // everything that is wrong.
-func New(cfg Config, list []Job) (*Scheduler, error) {
+func New(cfg Config, list []jobs.Job) (*Scheduler, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -159,6 +161,23 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.public.Account = func(learned map[string]time.Time) presence.Accounts { return rec.Reduce(engine.accounted(learned)) }
 	s.public.Finish(base)
 	return err
+}
+
+// ErrRunTwice is returned by a second call of Scheduler.Run.
+var ErrRunTwice = errors.New("scheduler: Run may be called once")
+
+// A StuckError is returned by Scheduler.Run when functions still run after the drain,
+// although their contexts have ended. The process should exit: the leases then expire.
+type StuckError struct {
+	Jobs []string // sorted; empty if a claim or a release did not end
+}
+
+// Error names the jobs.
+func (e *StuckError) Error() string {
+	if len(e.Jobs) == 0 {
+		return "no job runs, but messages to the nodes did not end in time: the process was probably paused"
+	}
+	return "jobs ignore the end of their context and still run: " + strings.Join(e.Jobs, ", ")
 }
 
 // Abort cancels running jobs at once with cause jobs.ErrDraining, instead of after

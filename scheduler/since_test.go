@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -15,9 +15,9 @@ import (
 // begin with the new replicas.
 func TestNewScheduleHasNoPast(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[scheduler.CatchUpMode]string{
-		scheduler.CatchUpNone: "1h succeeded, 2h succeeded, 3h missed, 4h missed, 5h succeeded, 5h20m succeeded",
-		scheduler.CatchUpAll:  "1h succeeded, 2h succeeded, 3h succeeded, 4h succeeded, 5h succeeded, 5h20m succeeded",
+	for mode, want := range map[jobs.CatchUpMode]string{
+		jobs.CatchUpNone: "1h succeeded, 2h succeeded, 3h missed, 4h missed, 5h succeeded, 5h20m succeeded",
+		jobs.CatchUpAll:  "1h succeeded, 2h succeeded, 3h succeeded, 4h succeeded, 5h succeeded, 5h20m succeeded",
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +45,7 @@ func TestNewScheduleHasNoPast(t *testing.T) {
 func TestWayBackHasNoPast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := versions{newCluster(t), scheduler.CatchUpAll}
+		v := versions{newCluster(t), jobs.CatchUpAll}
 		time.Sleep(30 * time.Minute)
 		for _, interval := range []string{"20m", "2h", "20m"} {
 			stop := v.serve("serves every "+interval, interval)
@@ -63,7 +63,7 @@ func TestWayBackHasNoPast(t *testing.T) {
 func TestVersionServedBesideAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := versions{newCluster(t), scheduler.CatchUpNone}
+		v := versions{newCluster(t), jobs.CatchUpNone}
 		time.Sleep(30 * time.Minute)
 		old := v.serve("old", "1h")
 		time.Sleep(35 * time.Minute)
@@ -82,14 +82,14 @@ func TestVersionServedBesideAnother(t *testing.T) {
 // versions serves several versions of one job.
 type versions struct {
 	*cluster
-	mode scheduler.CatchUpMode
+	mode jobs.CatchUpMode
 }
 
 // serve starts a replica with the job at multiples of the interval.
 func (v versions) serve(replica, interval string) (stop func()) {
 	v.t.Helper()
 	j := every(v.t, interval, "j", v.handler(nil))
-	j.Hash, j.CatchUp = interval, scheduler.CatchUp{Mode: v.mode, Window: 6 * time.Hour}
+	j.Hash, j.CatchUp = interval, jobs.CatchUp{Mode: v.mode, Window: 6 * time.Hour}
 	ends := v.start(v.replica(replica, nil, j))
 	return func() { v.stop(ends) }
 }
@@ -127,7 +127,7 @@ func TestQuickRollback(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				v := versions{newCluster(t), scheduler.CatchUpNone}
+				v := versions{newCluster(t), jobs.CatchUpNone}
 				time.Sleep(24*time.Minute + 15*time.Second)
 				stop := v.serve("old", "1m")
 				time.Sleep(tt.served)

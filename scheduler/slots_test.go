@@ -18,7 +18,7 @@ import (
 )
 
 // bill is a job of group billing with that many slots.
-func bill(t *testing.T, slots int, interval, name string, handler jobs.Handler) scheduler.Job {
+func bill(t *testing.T, slots int, interval, name string, handler jobs.Handler) jobs.Job {
 	t.Helper()
 	job := every(t, interval, name, handler)
 	job.Group, job.GroupSize = "billing", slots
@@ -42,7 +42,7 @@ func TestGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, g := newCluster(t), new(gauge)
-		var list []scheduler.Job
+		var list []jobs.Job
 		for i := range 6 {
 			list = append(list, bill(t, 2, "20s", fmt.Sprintf("j%d", i), c.handler(g.lasting(1500*time.Millisecond))))
 		}
@@ -171,7 +171,7 @@ func TestGroupPriority(t *testing.T) {
 	for replicas := 1; replicas <= 3; replicas++ {
 		synctest.Test(t, func(t *testing.T) {
 			c, g := newCluster(t), new(gauge)
-			var list []scheduler.Job
+			var list []jobs.Job
 			for _, priority := range []int{1, 0, 3, 2} {
 				job := bill(t, 1, "20s", fmt.Sprintf("p%d", priority), c.handler(g.lasting(time.Second)))
 				job.Priority = priority
@@ -213,7 +213,7 @@ func TestDrainWaitsForASlot(t *testing.T) {
 // would let it wait for a run.
 func TestLaterTickEndsWaitingForASlot(t *testing.T) {
 	t.Parallel()
-	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue, scheduler.OverlapCancelPrevious} {
+	for _, overlap := range []jobs.Overlap{jobs.OverlapSkip, jobs.OverlapQueue, jobs.OverlapCancelPrevious} {
 		t.Run(string(overlap), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestGroupSizesDiffer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, g := newCluster(t), new(gauge)
-		list := func(slots int) (list []scheduler.Job) {
+		list := func(slots int) (list []jobs.Job) {
 			for i := range 8 {
 				list = append(list, bill(t, slots, "20s", fmt.Sprintf("j%d", i), c.handler(g.lasting(3*time.Second))))
 			}
@@ -256,9 +256,9 @@ func TestGroupSizesDiffer(t *testing.T) {
 // wait within their window.
 func TestQueuingForASlot(t *testing.T) {
 	t.Parallel()
-	for overlap, want := range map[scheduler.Overlap]string{
-		scheduler.OverlapSkip:  "1h0m0s skipped: limit: group billing is full (1 of 1): held by r1 for first",
-		scheduler.OverlapQueue: "1h0m0s succeeded",
+	for overlap, want := range map[jobs.Overlap]string{
+		jobs.OverlapSkip:  "1h0m0s skipped: limit: group billing is full (1 of 1): held by r1 for first",
+		jobs.OverlapQueue: "1h0m0s succeeded",
 	} {
 		t.Run(string(overlap), func(t *testing.T) {
 			t.Parallel()
@@ -297,7 +297,7 @@ func TestLongWaitForASlotAsksSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		job := bill(t, 1, "1h", "j", c.handler(nil))
-		job.Overlap = scheduler.OverlapQueue
+		job.Overlap = jobs.OverlapQueue
 		var slots atomic.Int64
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Locker = counting{cfg.Locker, &slots} }, job))
 		time.Sleep(time.Hour - time.Second)

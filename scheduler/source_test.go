@@ -9,24 +9,25 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
 
 // rows is a Source like a database table.
 type rows struct {
 	mu    sync.Mutex
-	jobs  []scheduler.Job
+	jobs  []jobs.Job
 	err   error
 	asked int
 }
 
-func (r *rows) set(err error, list ...scheduler.Job) {
+func (r *rows) set(err error, list ...jobs.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.jobs, r.err = list, err
 }
 
-func (r *rows) Jobs(context.Context) ([]scheduler.Job, error) {
+func (r *rows) Jobs(context.Context) ([]jobs.Job, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
@@ -76,7 +77,7 @@ func TestSourceThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		source := scheduler.SourceFunc(func(ctx context.Context) ([]scheduler.Job, error) {
+		source := scheduler.SourceFunc(func(ctx context.Context) ([]jobs.Job, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
@@ -103,7 +104,7 @@ func TestSourceSurvivesUpdate(t *testing.T) {
 		c := newCluster(t)
 		ada := every(t, "10s", "ada", c.handler(nil))
 		s := c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) { return []scheduler.Job{ada}, nil })
+			cfg.Source = scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) { return []jobs.Job{ada}, nil })
 		})
 		stop := c.start(s)
 		time.Sleep(time.Second)
@@ -130,7 +131,7 @@ func TestSourceThatLacksMostJobs(t *testing.T) {
 					cfg.Source, cfg.SourceEvery = table, 10*time.Second
 				})
 				ada, bob, eve := every(t, "10s", "ada", c.handler(nil)), every(t, "10s", "bob", c.handler(nil)), every(t, "10s", "eve", c.handler(nil))
-				whole := []scheduler.Job{ada, bob, eve}
+				whole := []jobs.Job{ada, bob, eve}
 				table.set(nil, whole...)
 				time.Sleep(500 * time.Millisecond) // no answer comes with a tick
 				stop := c.start(s)

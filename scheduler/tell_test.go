@@ -127,7 +127,7 @@ func TestMiddlewareOfTheScheduler(t *testing.T) {
 			}
 		}
 		job := every(t, "10s", "j", c.handler(func(context.Context, jobs.Run) error { return errors.New("boom") }))
-		job.Retry = scheduler.Retry{Attempts: 2}
+		job.Retry = jobs.Retry{Attempts: 2}
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
 			cfg.Middleware = []jobs.Middleware{around("outer"), around("inner")}
 		}, job))

@@ -44,7 +44,7 @@ func TestRetry(t *testing.T) {
 	deaf := func(context.Context, jobs.Run) error { time.Sleep(2 * time.Second); return two }
 	tests := []struct {
 		name    string
-		retry   scheduler.Retry
+		retry   jobs.Retry
 		timeout time.Duration
 		do      jobs.Handler
 		ledger  string
@@ -53,31 +53,31 @@ func TestRetry(t *testing.T) {
 	}{
 		{
 			"a single call is the default",
-			scheduler.Retry{},
+			jobs.Retry{},
 			0, failing(one),
 			"10s failed", "first", "10s",
 		},
 		{
 			"succeeds at last",
-			scheduler.Retry{Attempts: 5},
+			jobs.Retry{Attempts: 5},
 			0, failing(one, two),
 			"10s succeeded", "", "10s 11s 13s",
 		},
 		{
 			"the last error is kept",
-			scheduler.Retry{Attempts: 2},
+			jobs.Retry{Attempts: 2},
 			0, failing(one, two, one),
 			"10s failed", "second", "10s 11s",
 		},
 		{
 			"pauses double up to their bound",
-			scheduler.Retry{Attempts: 5, Backoff: 500 * time.Millisecond, MaxBackoff: time.Second},
+			jobs.Retry{Attempts: 5, Backoff: 500 * time.Millisecond, MaxBackoff: time.Second},
 			0,
 			failing(one, one, one, one, one), "10s failed", "first", "10s 10.5s 11.5s 12.5s 13.5s",
 		},
 		{
 			"panics are tried again",
-			scheduler.Retry{Attempts: 2},
+			jobs.Retry{Attempts: 2},
 			0,
 			func(_ context.Context, run jobs.Run) error {
 				if run.Call == 1 {
@@ -88,25 +88,25 @@ func TestRetry(t *testing.T) {
 		},
 		{
 			"permanent failures are not",
-			scheduler.Retry{Attempts: 5},
+			jobs.Retry{Attempts: 5},
 			0, failing(one, jobs.Permanent(two)),
 			"10s failed", "second", "10s 11s",
 		},
 		{
 			"skips are not",
-			scheduler.Retry{Attempts: 5},
+			jobs.Retry{Attempts: 5},
 			0, failing(one, jobs.Skip("no orders")),
 			"10s skipped: no orders", "", "10s 11s",
 		},
 		{
 			"a call has a timeout of its own",
-			scheduler.Retry{Attempts: 2, AttemptTimeout: time.Second},
+			jobs.Retry{Attempts: 2, AttemptTimeout: time.Second},
 			0, slowTry,
 			"10s timed_out: the last try took longer than retry.attempt_timeout", "try 2: timeout of one try", "10s 12s",
 		},
 		{
 			"a call may recover from the timeout of the one before",
-			scheduler.Retry{Attempts: 2, AttemptTimeout: time.Second},
+			jobs.Retry{Attempts: 2, AttemptTimeout: time.Second},
 			0,
 			func(ctx context.Context, run jobs.Run) error {
 				if run.Call == 1 {
@@ -117,25 +117,25 @@ func TestRetry(t *testing.T) {
 		},
 		{
 			"a call that returns nil after its timeout is tried again",
-			scheduler.Retry{Attempts: 2, AttemptTimeout: time.Second},
+			jobs.Retry{Attempts: 2, AttemptTimeout: time.Second},
 			0, untilEndSilently,
 			"10s timed_out: the last try took longer than retry.attempt_timeout", "returned nil", "10s 12s",
 		},
 		{
 			"the run has one over all calls",
-			scheduler.Retry{Attempts: 5, AttemptTimeout: 2 * time.Second},
+			jobs.Retry{Attempts: 5, AttemptTimeout: 2 * time.Second},
 			4 * time.Second, slowTry,
 			"10s timed_out: the run took longer than its timeout", "try 2: timeout of the job", "10s 13s",
 		},
 		{
 			"nobody waits for a call that has no time",
-			scheduler.Retry{Attempts: 5},
+			jobs.Retry{Attempts: 5},
 			2500 * time.Millisecond, failing(one, two),
 			"10s failed: no further try: the pause before it would have outlasted the timeout", "second", "10s 11s",
 		},
 		{
 			"an ended run has no further call",
-			scheduler.Retry{Attempts: 5},
+			jobs.Retry{Attempts: 5},
 			time.Second, deaf,
 			"10s timed_out: the run took longer than its timeout", "second", "10s",
 		},
@@ -204,7 +204,7 @@ func TestPausesKeepTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		job := every(t, "10s", "j", c.handler(failing(errors.New("boom"))))
-		job.Retry = scheduler.Retry{Attempts: 2, Backoff: 9 * time.Second} // 3 x TTL
+		job.Retry = jobs.Retry{Attempts: 2, Backoff: 9 * time.Second} // 3 x TTL
 		stop := c.start(c.replica("r1", noJitter, job))
 		other := c.start(c.replica("r2", noJitter, job))
 		time.Sleep(29500 * time.Millisecond)
@@ -230,7 +230,7 @@ func TestDrainEndsTries(t *testing.T) {
 					time.Sleep(time.Second)
 					return errors.New("boom")
 				}))
-				job.Retry = scheduler.Retry{Attempts: 9, Backoff: 2 * time.Second}
+				job.Retry = jobs.Retry{Attempts: 9, Backoff: 2 * time.Second}
 				retried := 0
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
 					noJitter(cfg)
@@ -260,7 +260,7 @@ func TestNoTryAfterTheLease(t *testing.T) {
 		c := newCluster(t)
 		c.locker = fixedLeases{c.locks}
 		job := every(t, "10s", "j", c.handler(failing(errors.New("boom"))))
-		job.Retry = scheduler.Retry{Attempts: 2, Backoff: 5 * time.Second}
+		job.Retry = jobs.Retry{Attempts: 2, Backoff: 5 * time.Second}
 		stop := c.start(c.replica("r1", noJitter, job))
 		time.Sleep(19 * time.Second)
 		c.stop(stop)
@@ -280,7 +280,7 @@ func TestOverdueTryIsForgotten(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return errors.New("boom")
 		}))
-		job.Retry = scheduler.Retry{Attempts: 2, AttemptTimeout: time.Second}
+		job.Retry = jobs.Retry{Attempts: 2, AttemptTimeout: time.Second}
 		r := c.replica("r1", noJitter, job)
 		stop := c.start(r)
 		overdue := func() time.Duration { synctest.Wait(); return c.at(r.Snapshot().Running[0].Overdue) }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
@@ -33,13 +34,16 @@ type served struct {
 }
 
 // values returns copies of the jobs.
-func values(list []*job.Job) []Job {
-	copies := make([]Job, len(list))
+func values(list []*job.Job) []jobs.Job {
+	copies := make([]jobs.Job, len(list))
 	for i, j := range list {
-		copies[i] = j.Definition
+		copies[i] = j.Job
 	}
 	return copies
 }
+
+// ErrStopped is returned by Scheduler.Update when Run drains or has returned.
+var ErrStopped = errors.New("scheduler: it is too late for an update: the replica drains or has stopped")
 
 // Update replaces the jobs of New, or of the last Update, by list; those of Config.Source
 // stay. Any goroutine but an Observer's may call it, before and during Run. When it
@@ -55,7 +59,7 @@ func values(list []*job.Job) []Job {
 //
 // An error changes nothing. It joins everything that is wrong with list, or is ErrStopped
 // when Run drains or has returned.
-func (s *Scheduler) Update(list []Job) (event.Diff, error) {
+func (s *Scheduler) Update(list []jobs.Job) (event.Diff, error) {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	return s.set(list, values(s.lineup.sourced))
@@ -63,7 +67,7 @@ func (s *Scheduler) Update(list []Job) (event.Diff, error) {
 
 // set checks the jobs, passes them to the loop, and returns what changed. One caller at a time:
 // it holds lineup.mu, or is New.
-func (s *Scheduler) set(own, sourced []Job) (event.Diff, error) {
+func (s *Scheduler) set(own, sourced []jobs.Job) (event.Diff, error) {
 	q := &s.lineup
 	all := slices.Concat(own, sourced)
 	if err := job.Validate(all); err != nil {
@@ -314,14 +318,14 @@ type Source interface {
 	// ErrHalfWritten, counts if one at least Config.SourceEvery later lacks the same.
 	//
 	// The name or key of another job, also of one of New or Update, is an error, too.
-	Jobs(ctx context.Context) ([]Job, error)
+	Jobs(ctx context.Context) ([]jobs.Job, error)
 }
 
 // SourceFunc is a function that is a Source.
-type SourceFunc func(ctx context.Context) ([]Job, error)
+type SourceFunc func(ctx context.Context) ([]jobs.Job, error)
 
 // Jobs calls f.
-func (f SourceFunc) Jobs(ctx context.Context) ([]Job, error) { return f(ctx) }
+func (f SourceFunc) Jobs(ctx context.Context) ([]jobs.Job, error) { return f(ctx) }
 
 // Refresh reads Config.Source soon instead of after Config.SourceEvery: call it when data
 // has changed. It does not wait. Any goroutine may call it.
@@ -378,7 +382,7 @@ func (s *Scheduler) readSource(ctx context.Context, held *heldLoss) error {
 	}
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
-	if err := job.CheckLoss(values(s.lineup.sourced), list); err == nil {
+	if err := CheckLoss(values(s.lineup.sourced), list); err == nil {
 		*held = heldLoss{}
 	} else if err.Error() != held.text {
 		*held = heldLoss{err.Error(), time.Now()}
@@ -388,4 +392,28 @@ func (s *Scheduler) readSource(ctx context.Context, held *heldLoss) error {
 	}
 	_, err = s.set(values(s.lineup.own), list)
 	return err
+}
+
+// ErrHalfWritten is the Err of an event.UpdateFailed whose new jobs lack most of the old
+// ones, or whose file seems to be cut off. They are served if they are found the same
+// some time later.
+var ErrHalfWritten = errors.New("may be half written")
+
+// CheckLoss returns an error that matches ErrHalfWritten if after has fewer jobs than before and
+// lacks more than half of those.
+func CheckLoss(before, after []jobs.Job) error {
+	left := make(map[string]bool, len(after))
+	for _, j := range after {
+		left[j.StoredAs()] = true
+	}
+	var gone []string
+	for _, j := range before {
+		if !left[j.StoredAs()] {
+			gone = append(gone, j.Name)
+		}
+	}
+	if len(after) >= len(before) || 2*len(gone) <= len(before) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of %d jobs are gone, such as %s", ErrHalfWritten, len(gone), len(before), gone[0])
 }

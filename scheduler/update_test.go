@@ -16,7 +16,7 @@ import (
 )
 
 // update replaces the jobs of s and returns the changes in words.
-func (c *cluster) update(s *scheduler.Scheduler, list ...scheduler.Job) string {
+func (c *cluster) update(s *scheduler.Scheduler, list ...jobs.Job) string {
 	c.t.Helper()
 	diff, err := s.Update(list)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		job := func(name, interval string) scheduler.Job { return every(t, interval, name, c.handler(nil)) }
+		job := func(name, interval string) jobs.Job { return every(t, interval, name, c.handler(nil)) }
 		s := c.replica("r1", nil, job("stays", "10s"), job("goes", "10s"), job("changes", "10s"))
 		stop := c.start(s)
 		time.Sleep(15 * time.Second)
@@ -104,7 +104,7 @@ func TestRemovedTicksAreAccountedFor(t *testing.T) {
 			time.Sleep(15 * time.Second)
 			return nil
 		}))
-		long.Overlap = scheduler.OverlapQueue
+		long.Overlap = jobs.OverlapQueue
 		late := every(t, "10s", "late", c.handler(nil))
 		late.Jitter = 9 * time.Second
 		s := c.replica("r1", nil, long, late)
@@ -195,7 +195,7 @@ func TestRename(t *testing.T) {
 		time.Sleep(9500 * time.Millisecond)
 		again := is
 		again.Name, again.Key = "third", "is"
-		if _, err := a.Update([]scheduler.Job{again}); err == nil || !strings.Contains(err.Error(), `keep that key`) {
+		if _, err := a.Update([]jobs.Job{again}); err == nil || !strings.Contains(err.Error(), `keep that key`) {
 			t.Errorf("a chain of renames that forgets the first: %v", err)
 		}
 		c.stop(stopA)
@@ -226,7 +226,7 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 		job := every(t, "1s", "j", c.handler(nil))
 		s := c.replica("r1", nil, job)
 		stop := c.start(s)
-		_, err := s.Update([]scheduler.Job{every(t, "1s", "other", c.handler(nil)), {Name: "bad"}, {}})
+		_, err := s.Update([]jobs.Job{every(t, "1s", "other", c.handler(nil)), {Name: "bad"}, {}})
 		if err == nil || !strings.Contains(err.Error(), "no schedule") || !strings.Contains(err.Error(), "no name") {
 			t.Errorf("Update = %v, want every mistake", err)
 		}
@@ -274,9 +274,9 @@ func TestUpdateBeforeAndAfterRun(t *testing.T) {
 func TestUpdateOfManyJobs(t *testing.T) {
 	t.Parallel()
 	schedule := every(t, "24h", "x", nil).Schedule
-	var many []scheduler.Job
+	var many []jobs.Job
 	for i := range 30_000 {
-		many = append(many, scheduler.Job{
+		many = append(many, jobs.Job{
 			Name: fmt.Sprintf("job-%06d", i), Schedule: schedule, Hash: "1",
 			Handler: func(context.Context, jobs.Run) error { return nil },
 		})

@@ -20,7 +20,7 @@ var guards = promise{
 			{engine + "internal/attempt/call.go", "fence.WithObserver(ctx, c.refuse)", "fence.WithObserver(ctx, func(*fence.StaleError) {})"},
 		}},
 		{"retry: a refused run is tried again", in(engine+"internal/job/", "TestRetryAllows"), []edit{
-			{engine + "internal/job/definition.go", "errors.Is(err, fence.ErrStale)", "errors.Is(err, fence.ErrStale) && false"},
+			{engine + "internal/job/job.go", "errors.Is(err, fence.ErrStale)", "errors.Is(err, fence.ErrStale) && false"},
 		}},
 		{"http: the token follows a redirect", in("jobs/httpjob", "TestRedirectsAreNotFollowed"), []edit{
 			{"jobs/httpjob/httpjob.go", "func(*http.Request, []*http.Request) error {", "func(_ *http.Request, via []*http.Request) error {\n\tif len(via) < 3 {\n\t\treturn nil\n\t}\n"},

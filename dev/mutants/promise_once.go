@@ -48,7 +48,7 @@ var oncePerTick = promise{
 			{redlock + "locker.go", "func(locking.Request) string { return rand.Text() }", "func(req locking.Request) string { return req.Holder + rand.Text()[:0] }"},
 		}},
 		{"C7: a job with on_crash skip is run again", in(engine+"internal/job/", "TestModeOfClaims"), []edit{
-			{engine + "internal/job/definition.go", "if j.OnCrash == CrashRerun {", "if true {"},
+			{engine + "internal/job/job.go", "if j.OnCrash == jobs.CrashRerun {", "if true {"},
 		}},
 		{"M1: two URLs of one server have two votes", in(members, "TestJoinRefusesOneServerBehindTwoURLs"), []edit{
 			{members + "examine.go", "if other := seen[id]; other != nil {", "if other := seen[id]; other != nil && id == \"\" {"},

@@ -16,7 +16,7 @@ var policies = promise{
 			{schedule + "schedule.go", "return time.UnixMilli(since - into + step + offset).UTC()", "return after.Add(e.Interval).UTC()"},
 		}},
 		{"jitter: none", in(engine, "TestJitterDelaysTheStart"), []edit{
-			{engine + "internal/job/tick.go", "return at.Add(Jitter(d.storedAs(), at, limit))", "_ = limit\n\treturn at"},
+			{engine + "internal/job/tick.go", "return at.Add(Jitter(j.StoredAs(), at, limit))", "_ = limit\n\treturn at"},
 		}},
 		{"timeout: none", in(engine, "TestHowRunsEnd"), []edit{
 			{engine + "internal/attempt/call.go", "j.Timeout > 0", "j.Timeout < 0"},
@@ -38,7 +38,7 @@ var policies = promise{
 			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.After(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
-			{engine + "internal/attempt/look.go", "return ok && b.Job.OnCrash == job.CrashRerun &&", "return ok && b.Job.OnCrash == job.CrashSkip &&"},
+			{engine + "internal/attempt/look.go", "return ok && b.Job.OnCrash == jobs.CrashRerun &&", "return ok && b.Job.OnCrash == jobs.CrashSkip &&"},
 		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
 			{engine + "internal/attempt/limits.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/jobs"
 )
 
 // A policy is what a job of a world asks for. The zero one is the default.
 type policy struct {
-	overlap scheduler.Overlap
-	catchUp scheduler.CatchUp
-	onCrash scheduler.OnCrash
-	retry   scheduler.Retry
+	overlap jobs.Overlap
+	catchUp jobs.CatchUp
+	onCrash jobs.OnCrash
+	retry   jobs.Retry
 	group   int // the size of the group that all jobs share which have one; 0: none
 }
 
@@ -23,7 +23,7 @@ type policy struct {
 const group = "g"
 
 // apply sets the policy of a job.
-func (p policy) apply(j *scheduler.Job) {
+func (p policy) apply(j *jobs.Job) {
 	j.Overlap, j.CatchUp, j.OnCrash, j.Retry = p.overlap, p.catchUp, p.onCrash, p.retry
 	if p.group > 0 {
 		j.Group, j.GroupSize = group, p.group
@@ -93,30 +93,30 @@ func drawPolicies(seed sim.Seed) params {
 	}
 	if luck.IntN(2) == 0 {
 		p.troubles = append(p.troubles, p.blackout(luck)...)
-		p.policies[0].catchUp, p.brief = p.timeEnough(scheduler.CatchUpAll), 0
+		p.policies[0].catchUp, p.brief = p.timeEnough(jobs.CatchUpAll), 0
 	}
 	return p
 }
 
 // timeEnough is to catch up whatever was missed.
-func (p params) timeEnough(mode scheduler.CatchUpMode) scheduler.CatchUp {
-	return scheduler.CatchUp{Mode: mode, Window: p.length + settling, Max: 100}
+func (p params) timeEnough(mode jobs.CatchUpMode) jobs.CatchUp {
+	return jobs.CatchUp{Mode: mode, Window: p.length + settling, Max: 100}
 }
 
 func drawPolicy(luck *rand.Rand, length time.Duration, size int) policy {
 	p := policy{
-		overlap: []scheduler.Overlap{
-			scheduler.OverlapSkip, scheduler.OverlapQueue, scheduler.OverlapCancelPrevious, scheduler.OverlapAllow,
+		overlap: []jobs.Overlap{
+			jobs.OverlapSkip, jobs.OverlapQueue, jobs.OverlapCancelPrevious, jobs.OverlapAllow,
 		}[luck.IntN(4)],
-		onCrash: []scheduler.OnCrash{scheduler.CrashSkip, scheduler.CrashRerun}[luck.IntN(2)],
-		retry:   scheduler.Retry{Attempts: 1 + luck.IntN(3), Backoff: 100 * time.Millisecond},
-		catchUp: scheduler.CatchUp{
-			Mode:   []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpLast, scheduler.CatchUpAll, scheduler.CatchUpAll}[luck.IntN(4)],
+		onCrash: []jobs.OnCrash{jobs.CrashSkip, jobs.CrashRerun}[luck.IntN(2)],
+		retry:   jobs.Retry{Attempts: 1 + luck.IntN(3), Backoff: 100 * time.Millisecond},
+		catchUp: jobs.CatchUp{
+			Mode:   []jobs.CatchUpMode{jobs.CatchUpNone, jobs.CatchUpLast, jobs.CatchUpAll, jobs.CatchUpAll}[luck.IntN(4)],
 			Window: length / 4 * time.Duration(1+luck.IntN(8)), Max: 3 + luck.IntN(50),
 		},
 	}
-	if p.overlap == scheduler.OverlapAllow {
-		p.onCrash = scheduler.CrashSkip // the other one goes not with it
+	if p.overlap == jobs.OverlapAllow {
+		p.onCrash = jobs.CrashSkip // the other one goes not with it
 	}
 	if luck.IntN(4) > 0 {
 		p.group = size
@@ -165,15 +165,15 @@ func (p params) blackout(luck *rand.Rand) []sim.Trouble {
 func (p params) rules() map[string]sim.Rules {
 	rules := map[string]sim.Rules{}
 	for i, policy := range p.policies {
-		r := sim.Rules{Replaces: policy.overlap == scheduler.OverlapCancelPrevious, Again: p.again(i)}
-		soon := policy.overlap == scheduler.OverlapSkip || policy.overlap == scheduler.OverlapAllow
-		if p.punctual() && policy.onCrash != scheduler.CrashRerun && soon {
+		r := sim.Rules{Replaces: policy.overlap == jobs.OverlapCancelPrevious, Again: p.again(i)}
+		soon := policy.overlap == jobs.OverlapSkip || policy.overlap == jobs.OverlapAllow
+		if p.punctual() && policy.onCrash != jobs.CrashRerun && soon {
 			r.Latest = 2*ttl + p.offsets + time.Second
-			if policy.catchUp.Mode != scheduler.CatchUpNone {
+			if policy.catchUp.Mode != jobs.CatchUpNone {
 				r.Latest = max(r.Latest, policy.catchUp.Window+p.offsets+time.Second)
 			}
 		}
-		if p.punctual() && r.Replaces && policy.catchUp.Mode == scheduler.CatchUpNone {
+		if p.punctual() && r.Replaces && policy.catchUp.Mode == jobs.CatchUpNone {
 			r.Replaced = p.offsets + time.Second
 		}
 		if policy.group > 0 {
@@ -215,14 +215,14 @@ func (p params) punctual() bool {
 // caughtUp reports whether no tick of a job may be missed in the end: the policy
 // has it, there was time, and nothing happened but deaths of replicas.
 func (p params) caughtUp(job int) bool {
-	return job < len(p.policies) && p.policies[job].catchUp.Mode == scheduler.CatchUpAll && p.mild(job)
+	return job < len(p.policies) && p.policies[job].catchUp.Mode == jobs.CatchUpAll && p.mild(job)
 }
 
 // again reports whether no run of a job may stay interrupted. Ticks of a job are not run
 // again before its pause ends, nor those for which there is no slot.
 func (p params) again(job int) bool {
 	paused := slices.ContainsFunc(p.pauses, func(a pause) bool { return a.job == job && a.to > lead+p.length })
-	return p.policies[job].onCrash == scheduler.CrashRerun && p.mild(job) && !paused && p.policies[job].group == 0
+	return p.policies[job].onCrash == jobs.CrashRerun && p.mild(job) && !paused && p.policies[job].group == 0
 }
 
 // mild reports whether nothing happened but deaths of replicas, and there was time

@@ -164,11 +164,11 @@ func (l *incarnation) config() scheduler.Config {
 
 // jobs are those of the version of the configuration: from one to the next a
 // job's ticks move, and another job comes or goes.
-func (l *incarnation) jobs(version int) []scheduler.Job {
-	var list []scheduler.Job
+func (l *incarnation) jobs(version int) []jobs.Job {
+	var list []jobs.Job
 	for i := range l.cluster.params.jobs {
 		if s, has := l.cluster.schedule(i, version); has {
-			job := scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work, About: scheduler.About{Spec: fmt.Sprint(s)}}
+			job := jobs.Job{Name: jobName(i), Schedule: s, Handler: l.work, Spec: fmt.Sprint(s)}
 			if i < len(l.cluster.params.policies) {
 				l.cluster.params.policies[i].apply(&job)
 			}

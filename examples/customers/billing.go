@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -20,20 +19,20 @@ type billing struct {
 
 // Jobs returns a job per customer. It returns an error if it did not see all of
 // them: a customer that is missing is removed.
-func (b *billing) Jobs(ctx context.Context) ([]scheduler.Job, error) {
+func (b *billing) Jobs(ctx context.Context) ([]jobs.Job, error) {
 	rows, err := b.customers.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []scheduler.Job
+	var list []jobs.Job
 	for customer, spec := range rows {
 		schedule, err := schedule.Parse(spec, schedule.Options{})
 		if err != nil {
 			return nil, fmt.Errorf("customer %s: %w", customer, err)
 		}
-		list = append(list, scheduler.Job{
+		list = append(list, jobs.Job{
 			Name: "invoice-" + customer, Schedule: schedule, Timeout: time.Minute,
-			About:   scheduler.About{Func: "invoice", Spec: spec},
+			Func: "invoice", Spec: spec,
 			Handler: func(_ context.Context, run jobs.Run) error { return b.invoice(customer, run) },
 		})
 	}

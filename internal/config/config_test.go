@@ -18,7 +18,6 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/jobs/httpjob"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -90,9 +89,9 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	want := JobPolicy{
 		Timezone: "America/New_York", DST: schedule.DSTPolicy{Gap: "skip", Overlap: "first"},
 		Timeout: 5 * time.Minute, Overlap: "skip", OnCrash: "skip",
-		Retry:   scheduler.Retry{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
+		Retry:   jobs.Retry{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
 		History: HistoryConfig{Keep: 1000, MaxBytes: 262144},
-		CatchUp: scheduler.CatchUp{Mode: "last", Window: 6 * time.Hour, Max: 100},
+		CatchUp: jobs.CatchUp{Mode: "last", Window: 6 * time.Hour, Max: 100},
 	}
 	if got := cfg.Jobs["ping"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)
@@ -105,7 +104,7 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	want.Labels = map[string]string{"zone": "a"}
 	want.LateAfter, want.History = 10*time.Minute, HistoryConfig{Keep: 100, MaxAge: 720 * time.Hour, MaxBytes: 65536}
 	want.Tags, want.Paused = []string{"finance", "reports"}, true
-	want.Retry = scheduler.Retry{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
+	want.Retry = jobs.Retry{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
 	if got := cfg.Jobs["nightly.report"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says a part: got %+v, want %+v", got, want)
 	}
@@ -122,7 +121,7 @@ func TestSchedulesArePutTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == "nightly.report" })
+	i := slices.IndexFunc(list, func(j jobs.Job) bool { return j.Name == "nightly.report" })
 	job := list[i]
 	if job.Spec != "0 2 * * * | 0 0 12 L * * 2027-2030" || job.Jitter != 30*time.Second {
 		t.Errorf("spec %q, jitter %s", job.Spec, job.Jitter)

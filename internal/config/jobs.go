@@ -17,9 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
-	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -45,9 +43,9 @@ func (c *Config) builder(ps *problems, registry *jobs.Registry) *builder {
 // JobList returns the jobs in the form the scheduler takes, sorted by name.
 // Without a registry (nil) they have no handlers: enough to compute ticks. It
 // expects a Config that Read returned.
-func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
+func (c *Config) JobList(registry *jobs.Registry) ([]jobs.Job, error) {
 	b := c.builder(&problems{origin: c.origin}, registry)
-	var list []scheduler.Job
+	var list []jobs.Job
 	for _, name := range b.names {
 		built, err := b.build(name, c.Jobs[name])
 		if err != nil {
@@ -60,7 +58,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 
 // Complete returns a job of a Source with the defaults in place of zero values, as jobs of the file
 // have them. Its schedule is what the program made it: no default concerns it.
-func (c *Config) Complete(job scheduler.Job) scheduler.Job {
+func (c *Config) Complete(job jobs.Job) jobs.Job {
 	JobPolicy{
 		Timeout: job.Timeout, Jitter: job.Jitter, LateAfter: job.LateAfter, Overlap: job.Overlap, OnCrash: job.OnCrash, Priority: job.Priority,
 		CatchUp: job.CatchUp, Retry: job.Retry, History: HistoryConfig(job.History), Labels: job.Labels, Tags: job.Tags, Paused: job.Paused,
@@ -98,23 +96,21 @@ func orDefault(own, defaults reflect.Value) {
 }
 
 // apply puts the policy into a job, but for its schedule and its group.
-func (policy JobPolicy) apply(job *scheduler.Job) {
+func (policy JobPolicy) apply(job *jobs.Job) {
 	job.Timeout, job.Jitter, job.LateAfter = policy.Timeout, policy.Jitter, policy.LateAfter
 	job.Overlap, job.OnCrash, job.Priority = policy.Overlap, policy.OnCrash, policy.Priority
 	job.CatchUp, job.Retry, job.History = policy.CatchUp, policy.Retry, policy.History.build()
 	job.Labels, job.Tags, job.Paused = policy.Labels, policy.Tags, policy.Paused
 }
 
-func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
-	built := scheduler.Job{
+func (b *builder) build(name string, job JobConfig) (jobs.Job, error) {
+	built := jobs.Job{
 		Name: name, Key: job.Formerly, Hash: b.hash(job),
 		Schedule: b.schedule(path{"jobs", name}, job),
-		Limits:   scheduler.Limits{Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning},
-		Chain:    scheduler.Chain{OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure)},
-		About: scheduler.About{
-			Func: job.Func, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
-			Settings: func() any { return b.shown(name) },
-		},
+		Group:    job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning,
+		OnSuccess: job.OnSuccess, OnFailure: job.OnFailure,
+		Func: job.Func, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
+		Settings: func() any { return b.shown(name) },
 	}
 	job.apply(&built)
 	err := b.err()
@@ -147,15 +143,6 @@ func (b *builder) timezone(job JobConfig) string {
 		return zone
 	}
 	return cmp.Or(job.Timezone, b.cfg.Scheduler.Timezone)
-}
-
-// keys returns the keys under which the nodes store the named jobs.
-func (b *builder) keys(names []string) []string {
-	var keys []string
-	for _, name := range names {
-		keys = append(keys, cmp.Or(b.cfg.Jobs[name].Formerly, name))
-	}
-	return keys
 }
 
 func limits(c *Config, job JobConfig) jobs.Limits {
@@ -209,7 +196,14 @@ func (c *Config) CheckParams(registry *jobs.Registry, job roster.JobInfo, params
 	if !ok || registry == nil || own.Func != job.Func || !slices.Contains(registry.Names(), own.Func) {
 		return CheckPublished(job, params)
 	}
-	return scheduler.Requests{Bind: c.rebind(registry, own)}.CheckParams(params)
+	asked, err := commands.DecodeParams(params)
+	if err == nil && len(params) > 0 {
+		_, err = c.rebind(registry, own)(asked)
+	}
+	if err != nil {
+		return &commands.Error{Kind: commands.Trigger, Msg: fmt.Sprintf("params: %v", err)}
+	}
+	return nil
 }
 
 // noReference returns an error if a value holds a reference.
@@ -387,8 +381,8 @@ func known(registry *jobs.Registry) string {
 
 // check checks how much of the past is kept.
 func (h HistoryConfig) check(ps *problems, p path) {
-	if h.Keep < 1 || h.Keep > ledger.MaxKeep {
-		ps.at(p.with("keep"), "%d entries; write 1 to %d", h.Keep, ledger.MaxKeep)
+	if h.Keep < 1 || h.Keep > jobs.MaxKeep {
+		ps.at(p.with("keep"), "%d entries; write 1 to %d", h.Keep, jobs.MaxKeep)
 	}
 	ps.notNegative(p.with("max_age"), h.MaxAge)
 	if h.MaxBytes < 0 {
@@ -396,12 +390,12 @@ func (h HistoryConfig) check(ps *problems, p path) {
 	}
 }
 
-func (h HistoryConfig) build() ledger.History {
+func (h HistoryConfig) build() jobs.History {
 	bytes := h.MaxBytes
 	if bytes == 0 {
 		bytes = -1
 	}
-	return ledger.History{Keep: h.Keep, MaxAge: h.MaxAge, MaxBytes: bytes}
+	return jobs.History{Keep: h.Keep, MaxAge: h.MaxAge, MaxBytes: bytes}
 }
 
 // checkNames reports names that are no jobs in a list of jobs.
@@ -424,7 +418,7 @@ func (b *builder) checkCircle() {
 	for name, job := range b.cfg.Jobs {
 		chains[name] = slices.Concat(job.OnSuccess, job.OnFailure)
 	}
-	circle := scheduler.ChainCircle(chains)
+	circle := jobs.ChainCircle(chains)
 	if circle == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/decode"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/jobs"
 )
 
 // A Problem is one mistake in the configuration.
@@ -142,10 +142,10 @@ func (c *Config) Warnings() []Problem {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		p := path{"jobs", name, "overlap"}
-		if c.Defaults.Overlap == scheduler.OverlapAllow {
+		if c.Defaults.Overlap == jobs.OverlapAllow {
 			p = path{"defaults", "overlap"} // one warning for all jobs
 		}
-		if c.Jobs[name].Overlap == scheduler.OverlapAllow && !ps.has(p) {
+		if c.Jobs[name].Overlap == jobs.OverlapAllow && !ps.has(p) {
 			ps.at(p, "warning: runs may overlap, and a guard refuses an older run once a newer one has written to the same resource; to exclude that, write queue or skip")
 		}
 	}

@@ -20,9 +20,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/identity"
-	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -203,10 +201,10 @@ type JobPolicy struct {
 	EndsAt    time.Time          `json:"ends_at,omitzero" jsonschema:"No tick comes at this time or after it."`
 	Jitter    time.Duration      `json:"jitter,omitempty" jsonschema:"Each tick starts up to this much later. All replicas compute the same delay. Shorter than the time between two ticks."`
 	Timeout   time.Duration      `json:"timeout,omitempty" jsonschema:"Limit of one run."`
-	Overlap   scheduler.Overlap  `json:"overlap,omitempty" jsonschema:"For a tick that comes during an earlier run. skip: it waits within its window, then it is skipped. queue: it waits for the end of the run, or until the next tick comes. cancel_previous: it ends the run. allow: it runs at the same time, and a guard refuses the older run once the newer one has written."`
-	CatchUp   scheduler.CatchUp  `json:"catch_up,omitzero" jsonschema:"Which ticks run later if no replica, or no quorum, could run them in time."`
-	OnCrash   scheduler.OnCrash  `json:"on_crash,omitempty" jsonschema:"For a tick whose replica died. skip: it runs at most once. rerun: it runs again elsewhere, with a larger token."`
-	Retry     scheduler.Retry    `json:"retry,omitzero" jsonschema:"Further calls of a function that failed, in the same run."`
+	Overlap   jobs.Overlap       `json:"overlap,omitempty" jsonschema:"For a tick that comes during an earlier run. skip: it waits within its window, then it is skipped. queue: it waits for the end of the run, or until the next tick comes. cancel_previous: it ends the run. allow: it runs at the same time, and a guard refuses the older run once the newer one has written."`
+	CatchUp   jobs.CatchUp       `json:"catch_up,omitzero" jsonschema:"Which ticks run later if no replica, or no quorum, could run them in time."`
+	OnCrash   jobs.OnCrash       `json:"on_crash,omitempty" jsonschema:"For a tick whose replica died. skip: it runs at most once. rerun: it runs again elsewhere, with a larger token."`
+	Retry     jobs.Retry         `json:"retry,omitzero" jsonschema:"Further calls of a function that failed, in the same run."`
 	Labels    map[string]string  `json:"labels,omitempty" jsonschema:"Only replicas with all of these replica.labels run the job."`
 	Group     string             `json:"group,omitempty" jsonschema:"A name under groups, whose max_running holds in the whole cluster."`
 	Priority  int                `json:"priority,omitempty" jsonschema:"If a limit makes jobs wait, the larger number goes first. It may be negative."`
@@ -263,12 +261,12 @@ func Default() *Config {
 func DefaultPolicy() JobPolicy {
 	return JobPolicy{
 		DST:     schedule.DSTPolicy{Gap: "run_after", Overlap: "first"},
-		Timeout: scheduler.DefaultTimeout,
+		Timeout: jobs.DefaultTimeout,
 		Overlap: "skip",
-		CatchUp: scheduler.CatchUp{Mode: "none", Window: scheduler.DefaultCatchUpWindow, Max: scheduler.DefaultCatchUpMax},
+		CatchUp: jobs.CatchUp{Mode: "none", Window: jobs.DefaultCatchUpWindow, Max: jobs.DefaultCatchUpMax},
 		OnCrash: "skip",
-		Retry:   scheduler.Retry{Attempts: 1, Backoff: scheduler.DefaultBackoff, MaxBackoff: scheduler.DefaultMaxBackoff},
-		History: HistoryConfig{Keep: ledger.MaxKeep, MaxBytes: ledger.DefaultLogBytes},
+		Retry:   jobs.Retry{Attempts: 1, Backoff: jobs.DefaultBackoff, MaxBackoff: jobs.DefaultMaxBackoff},
+		History: HistoryConfig{Keep: jobs.MaxKeep, MaxBytes: jobs.DefaultLogBytes},
 	}
 }
 

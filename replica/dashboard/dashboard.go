@@ -153,7 +153,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) SetUsers(list []identity.User) error { return h.gate.SetUsers(list) }
 
 // Observe sends this replica's events sooner, and records the contests that it loses. It is
-// a event.Observer.
+// an event.Observer.
 func (h *Handler) Observe(e event.Event) {
 	switch e.Kind {
 	case event.Claimed, event.Finished, event.Recorded:

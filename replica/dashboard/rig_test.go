@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
@@ -132,7 +133,7 @@ func (r *rig) run(at time.Time, outcome ledger.Outcome) ledger.Entry {
 	}
 	e.Outcome, e.Finished, e.Error, e.Calls = outcome, at.Add(time.Second), hostile, 1
 	r.must(lease.Release(context.Background(), ledger.EncodeNote(e)))
-	r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile}))
+	r.must(r.ledger.Store(context.Background(), e.Job, jobs.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile}))
 	return e
 }
 

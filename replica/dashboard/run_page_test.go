@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -33,7 +34,7 @@ func TestRunPage(t *testing.T) {
 		t.Errorf("a run of another replica that has logged nothing: %s", page)
 	}
 	so := polled(e)
-	r.must(r.ledger.Store(t.Context(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile + "\n", At: at.Add(9 * time.Second), Run: so}))
+	r.must(r.ledger.Store(t.Context(), e.Job, jobs.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile + "\n", At: at.Add(9 * time.Second), Run: so}))
 	page := r.page(e.ID())
 	for _, want := range []string{
 		"won 2/3 votes in 2 rounds", "node 2 of a list that has changed since", "unreachable", "39 times, and 1 attempt failed", "the least validity left was 4.0 s",
@@ -90,7 +91,7 @@ func TestRunEvents(t *testing.T) {
 		done := e
 		done.Outcome, done.Finished, done.Reason = ledger.Succeeded, at.Add(time.Second), ledger.TextReason(hostile)
 		r.must(lease.Release(context.Background(), ledger.EncodeNote(done)))
-		r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: "first\nline x\nline xx\nline xxx\nlast\n"}))
+		r.must(r.ledger.Store(context.Background(), e.Job, jobs.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: "first\nline x\nline xx\nline xxx\nlast\n"}))
 	}
 	body := string(r.ask(viewer, "GET", "/api/v1/runs/"+e.ID()+"/events?after=6", "").body)
 	for _, want := range []string{`"text":"line x\n"`, `"text":"line xx\n"`, "id: 13\n", `last\n"`, "event: beat\n", "event: finished\n", `"outcome":"succeeded"`} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -75,7 +76,7 @@ type Archive interface {
 	// that h does not keep, oldest ticks first. The entry of the newest tick always stays.
 	// It returns nil when a quorum has done so, locking.ErrNoQuorum otherwise; storing
 	// again is harmless.
-	Store(ctx context.Context, job string, h History, logs ...Log) error
+	Store(ctx context.Context, job string, h jobs.History, logs ...Log) error
 
 	// Log returns the log of the run with that order key and token; ErrNoLog if none is
 	// stored, locking.ErrNoQuorum when too few nodes answered.

@@ -114,7 +114,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Observe counts what the scheduler tells. It is a event.Observer.
+// Observe counts what the scheduler tells. It is an event.Observer.
 func (m *Metrics) Observe(e event.Event) {
 	m.claims.observe(e)
 	m.leases.observe(e)

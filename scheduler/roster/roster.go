@@ -140,14 +140,16 @@ func (j JobInfo) Start(s schedule.Schedule, at time.Time) time.Time {
 	return j.planned(s).Start(at)
 }
 
-// Coming is [Job.Coming] of the published job, whose schedule is s.
-func (j JobInfo) Coming(s schedule.Schedule, from time.Time, n int) []schedule.Planned {
-	return j.planned(s).Coming(from, n, false)
+// Coming returns the next n ticks of the job that start after from; with excluded, also those that
+// calendars remove, which count. s is the job's schedule. The nominal time of the first may be
+// before from: jitter delays its start.
+func (j JobInfo) Coming(s schedule.Schedule, from time.Time, n int, excluded bool) []schedule.Planned {
+	return j.planned(s).Coming(from, n, excluded)
 }
 
 // planned is the job with the fields that decide when its ticks start.
-func (j JobInfo) planned(s schedule.Schedule) job.Definition {
-	return job.Definition{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
+func (j JobInfo) planned(s schedule.Schedule) *job.Job {
+	return &job.Job{Job: jobs.Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}}
 }
 
 const (
@@ -177,9 +179,9 @@ type Roster interface {
 	// same one; those that another has succeeded are left out; see Successors.
 	Replicas(ctx context.Context) ([]Replica, error)
 	// Publish publishes versions of jobs. A version is one Name and Hash.
-	Publish(ctx context.Context, jobs []JobInfo) error
+	Publish(ctx context.Context, list []JobInfo) error
 	// Unpublish removes versions. A replica that still serves one publishes it again.
-	Unpublish(ctx context.Context, jobs []JobInfo) error
+	Unpublish(ctx context.Context, list []JobInfo) error
 	// Jobs lists the published versions, sorted by name, then the last published first.
 	Jobs(ctx context.Context) ([]JobInfo, error)
 }
@@ -203,7 +205,7 @@ func (j JobInfo) CheckParams(params json.RawMessage) error {
 // PausedBy says in words why the published job's ticks are skipped under the given pauses,
 // "" if they are not.
 func (j JobInfo) PausedBy(pauses []commands.Command) string {
-	of := job.Job{Definition: job.Definition{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}}
+	of := job.Job{Job: jobs.Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}}
 	return of.PausedFor(pauses).String()
 }
 

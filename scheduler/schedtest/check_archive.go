@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -74,7 +75,7 @@ func (b *archiveBench) log(n, bytes int) ledger.Log {
 }
 
 // store stores logs, and tries again if a busy machine answered too late.
-func (b *archiveBench) store(h ledger.History, logs ...ledger.Log) {
+func (b *archiveBench) store(h jobs.History, logs ...ledger.Log) {
 	b.Helper()
 	b.settle()
 	var err error
@@ -105,13 +106,13 @@ func (b *archiveBench) wantLogs(first int, logs []ledger.Log) {
 
 // storeEach stores a log for each of the first n ticks, in another order, and returns them
 // in order.
-func (b *archiveBench) storeEach(h ledger.History, n, bytes int) []ledger.Log {
+func (b *archiveBench) storeEach(h jobs.History, n, bytes int) []ledger.Log {
 	b.Helper()
 	logs := make([]ledger.Log, n)
 	for i := range n {
 		at := (i*7 + 3) % n // n is prime to 7
 		logs[at] = b.log(at, bytes)
-		b.store(ledger.History{}, logs[at])
+		b.store(jobs.History{}, logs[at])
 	}
 	b.store(h)
 	return logs
@@ -119,37 +120,37 @@ func (b *archiveBench) storeEach(h ledger.History, n, bytes int) []ledger.Log {
 
 func logIsKept(b *archiveBench) {
 	log := b.log(1, 999)
-	b.store(ledger.History{}, log)
+	b.store(jobs.History{}, log)
 	b.wantLogs(0, []ledger.Log{log})
 	log.Text, log.Cut = "", 7
-	b.store(ledger.History{}, log, b.log(2, 10))
+	b.store(jobs.History{}, log, b.log(2, 10))
 	b.wantLogs(0, []ledger.Log{log, b.log(2, 10)})
 }
 
 func noLogIsAnError(b *archiveBench) {
 	log := b.log(1, 10)
 	b.wantLogs(1, []ledger.Log{log})
-	b.store(ledger.History{}, log)
+	b.store(jobs.History{}, log)
 	b.wantLogs(1, []ledger.Log{b.log(2, 10)})
-	b.store(ledger.History{MaxBytes: -1}, log)
+	b.store(jobs.History{MaxBytes: -1}, log)
 	b.wantLogs(1, []ledger.Log{log})
 }
 
 func attemptsHaveLogsOfTheirOwn(b *archiveBench) {
 	first, second := b.log(1, 10), b.log(1, 20)
 	second.Token++
-	b.store(ledger.History{}, first)
-	b.store(ledger.History{}, second)
+	b.store(jobs.History{}, first)
+	b.store(jobs.History{}, second)
 	b.wantLogs(0, []ledger.Log{first, second})
 }
 
 func logsAreBoundedByCount(b *archiveBench) {
-	b.wantLogs(5, b.storeEach(ledger.History{Keep: 3}, 8, 10))
+	b.wantLogs(5, b.storeEach(jobs.History{Keep: 3}, 8, 10))
 }
 
 // logsAreBoundedByBytes allows the stored form of logs twice the size of their texts.
 func logsAreBoundedByBytes(b *archiveBench) {
-	logs := b.storeEach(ledger.History{MaxBytes: 3500}, 8, 1000)
+	logs := b.storeEach(jobs.History{MaxBytes: 3500}, 8, 1000)
 	b.wantLogs(5, logs)
 }
 
@@ -158,9 +159,9 @@ func logsAreBoundedByAge(b *archiveBench) {
 	var logs []ledger.Log
 	for n := range 8 {
 		logs = append(logs, b.log(100*n, 10))
-		b.store(ledger.History{}, logs[n])
+		b.store(jobs.History{}, logs[n])
 	}
-	b.store(ledger.History{MaxAge: time.Since(b.tick(550))})
+	b.store(jobs.History{MaxAge: time.Since(b.tick(550))})
 	b.wantLogs(6, logs)
 }
 
@@ -168,7 +169,7 @@ func entriesAreBoundedByCount(b *archiveBench) {
 	for n := range 10 {
 		b.record(b.notRun(n, ledger.Skipped, "busy"))
 	}
-	b.store(ledger.History{Keep: 2})
+	b.store(jobs.History{Keep: 2})
 	b.want("Ticks", b.ticks(10), b.notRun(9, ledger.Skipped, "busy"), b.notRun(8, ledger.Skipped, "busy"))
 }
 
@@ -177,14 +178,14 @@ func entriesAreBoundedByAge(b *archiveBench) {
 		b.record(b.notRun(n, ledger.Skipped, "busy"))
 	}
 	l := b.run(100)
-	b.store(ledger.History{MaxAge: time.Since(b.tick(50))})
+	b.store(jobs.History{MaxAge: time.Since(b.tick(50))})
 	b.wantBoth(of(l, b.finished(100, ledger.Succeeded)))
 }
 
 func newestEntryStays(b *archiveBench) {
 	b.run(1)
 	l := b.run(2)
-	b.store(ledger.History{MaxAge: time.Minute})
+	b.store(jobs.History{MaxAge: time.Minute})
 	b.wantBoth(of(l, b.finished(2, ledger.Succeeded)))
 }
 
@@ -198,7 +199,7 @@ func noNoteEvictsARun(b *archiveBench) {
 	for n := range 4 * keep {
 		b.record(b.notRun(keep+n, ledger.Skipped, "busy"))
 	}
-	b.store(ledger.History{Keep: keep})
+	b.store(jobs.History{Keep: keep})
 	b.want("Runs", b.runs(10), want...)
 	if ticks := b.ticks(20); len(ticks) != 2*keep {
 		b.Errorf("Ticks returned %d entries, want %d runs and as many skips", len(ticks), keep)
@@ -214,7 +215,7 @@ func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 		want = append([]ledger.Entry{of(b.run(n), b.finished(n, ledger.Succeeded))}, want...)
 		b.record(b.notRun(n, ledger.Missed, "no quorum"))
 	}
-	b.store(ledger.History{Keep: keep})
+	b.store(jobs.History{Keep: keep})
 	b.wantBoth(want[:keep]...)
 	b.record(b.notRun(1, ledger.Missed, "late"))
 	b.wantBoth(want[:keep]...)
@@ -227,7 +228,7 @@ func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 	for n := range 2 * keep {
 		b.record(b.notRun(10+n, ledger.Skipped, "busy"))
 	}
-	b.store(ledger.History{Keep: keep})
+	b.store(jobs.History{Keep: keep})
 	b.want("Runs", b.runs(10), want[:keep]...)
 	if s, ok := b.ledger.(ledger.Skimmer); ok && !b.skim(s, []ledger.Stretch{{Job: jobName}}, true)[0].Trimmed.Equal(b.tick(9+keep)) {
 		b.Errorf("trimming skips is not said")
@@ -237,7 +238,7 @@ func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 // ticksMayBeClaimedAlike: claims do not depend on what is kept.
 func ticksMayBeClaimedAlike(b *archiveBench) {
 	first, second := b.run(1), b.run(2)
-	b.store(ledger.History{Keep: 1, MaxBytes: -1})
+	b.store(jobs.History{Keep: 1, MaxBytes: -1})
 	for n := range 3 {
 		_, err := b.locker.TryAcquire(b.Context(), locking.Request{Name: jobName, Tick: b.tick(n), TTL: b.Long, Holder: "b"})
 		if err == nil {
@@ -253,7 +254,7 @@ func ticksMayBeClaimedAlike(b *archiveBench) {
 func archiveEndedContextIsAnError(b *archiveBench) {
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()
-	if err := b.archive.Store(ctx, jobName, ledger.History{}, b.log(1, 1)); err == nil {
+	if err := b.archive.Store(ctx, jobName, jobs.History{}, b.log(1, 1)); err == nil {
 		b.Error("Store = nil, want an error")
 	}
 	if _, err := b.archive.Log(ctx, jobName, b.tick(1), 101); err == nil || errors.Is(err, ledger.ErrNoLog) {

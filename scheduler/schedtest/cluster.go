@@ -53,7 +53,7 @@ import (
 type Setup struct {
 	// Jobs of every replica: those of a configuration file, by replicatest.Load, or written
 	// in Go. Required.
-	Jobs []scheduler.Job
+	Jobs []jobs.Job
 	// Replicas at the start. Default 3.
 	Replicas int
 	// Labels of the first replica, of the second and so on. Others have Config.Labels.
@@ -116,8 +116,8 @@ type Cluster struct {
 	setup    Setup
 	world    *world
 	replicas []*Replica
-	jobs     []scheduler.Job // of all replicas, now and before
-	dead     []*incarnation  // killed
+	jobs     []jobs.Job     // of all replicas, now and before
+	dead     []*incarnation // killed
 
 	mu      sync.Mutex
 	instead map[string]jobs.Handler
@@ -209,7 +209,7 @@ func (c *Cluster) function(job string, own jobs.Handler) jobs.Handler {
 
 // Update replaces the jobs of all replicas. Replica.Update does so for one, as during a
 // roll-out.
-func (c *Cluster) Update(list []scheduler.Job) {
+func (c *Cluster) Update(list []jobs.Job) {
 	c.t.Helper()
 	c.setup.Jobs = list
 	for _, r := range c.replicas {
@@ -218,9 +218,9 @@ func (c *Cluster) Update(list []scheduler.Job) {
 }
 
 // meet adds jobs that the test may name.
-func (c *Cluster) meet(list []scheduler.Job) {
+func (c *Cluster) meet(list []jobs.Job) {
 	for _, j := range list {
-		i := slices.IndexFunc(c.jobs, func(have scheduler.Job) bool { return have.Name == j.Name })
+		i := slices.IndexFunc(c.jobs, func(have jobs.Job) bool { return have.Name == j.Name })
 		if i < 0 {
 			c.jobs = append(c.jobs, j)
 		} else {

@@ -34,7 +34,7 @@ func minutely(t *testing.T, takes time.Duration) (Setup, *Calls[jobs.NoParams]) 
 		}
 	}}
 	handler := func(ctx context.Context, run jobs.Run) error { return calls.Func(ctx, run, jobs.NoParams{}) }
-	return Setup{Jobs: []scheduler.Job{{Name: "minutely", Schedule: schedule, Handler: handler}}, Stores: stores(t)}, calls
+	return Setup{Jobs: []jobs.Job{{Name: "minutely", Schedule: schedule, Handler: handler}}, Stores: stores(t)}, calls
 }
 
 // Clusters run on the stores of Run, or on those of one consistent store:
@@ -104,7 +104,7 @@ func TestLog(t *testing.T) {
 	t.Parallel()
 	setup, _ := minutely(t, 0)
 	setup.Stores = nil
-	setup.Jobs[0].History = ledger.History{Keep: 1}
+	setup.Jobs[0].History = jobs.History{Keep: 1}
 	setup.Instead = func(_ context.Context, run jobs.Run) error {
 		run.Logger.Info("three invoices sent")
 		return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -14,12 +15,12 @@ import (
 // oddArchive is a Ledger that changes what its Archive is given.
 type oddArchive struct {
 	*Ledger
-	store    func(*ledger.History, []ledger.Log) []ledger.Log
+	store    func(*jobs.History, []ledger.Log) []ledger.Log
 	deafened bool
 	forgets  *locktest.Memory // what Store makes it forget
 }
 
-func (o oddArchive) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
+func (o oddArchive) Store(ctx context.Context, job string, h jobs.History, logs ...ledger.Log) error {
 	if o.deafened {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -40,15 +41,15 @@ func (o oddArchive) Log(ctx context.Context, job string, tick time.Time, token l
 }
 
 // history changes what is to be kept; each changes the logs.
-func history(change func(*ledger.History)) oddArchive {
-	return oddArchive{store: func(h *ledger.History, logs []ledger.Log) []ledger.Log {
+func history(change func(*jobs.History)) oddArchive {
+	return oddArchive{store: func(h *jobs.History, logs []ledger.Log) []ledger.Log {
 		change(h)
 		return logs
 	}}
 }
 
 func each(change func(*ledger.Log)) oddArchive {
-	return oddArchive{store: func(_ *ledger.History, logs []ledger.Log) []ledger.Log {
+	return oddArchive{store: func(_ *jobs.History, logs []ledger.Log) []ledger.Log {
 		for i := range logs {
 			change(&logs[i])
 		}
@@ -67,13 +68,13 @@ func archiveFaults() map[string]archiveFault {
 		"loses what was cut":   {each(func(l *ledger.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
 		"mixes attempts":       {each(func(l *ledger.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
 		"invents logs":         {each(func(l *ledger.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
-		"counts no logs":       {history(func(h *ledger.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount", "NothingIsSaidOfTrimmedTicks"}},
-		"counts notes as runs": {history(func(h *ledger.History) { h.Keep /= 3 }), []string{"NoNoteEvictsARun"}},
-		"counts no bytes":      {history(func(h *ledger.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
-		"minds no age":         {history(func(h *ledger.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
+		"counts no logs":       {history(func(h *jobs.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount", "NothingIsSaidOfTrimmedTicks"}},
+		"counts notes as runs": {history(func(h *jobs.History) { h.Keep /= 3 }), []string{"NoNoteEvictsARun"}},
+		"counts no bytes":      {history(func(h *jobs.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
+		"minds no age":         {history(func(h *jobs.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
 		"forgets the claims":   {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
 		"never minds the end":  {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
-		"bounds nothing at first": {history(func(h *ledger.History) {
+		"bounds nothing at first": {history(func(h *jobs.History) {
 			if h.Keep > 0 {
 				if trimmed++; trimmed == 1 {
 					h.Keep = 0

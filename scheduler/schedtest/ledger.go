@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -237,7 +238,7 @@ func (k *kept) drop(entries []ledger.Entry) {
 }
 
 // Store implements [ledger.Archive].
-func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
+func (l *Ledger) Store(ctx context.Context, job string, h jobs.History, logs ...ledger.Log) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -286,7 +287,7 @@ func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs .
 func same(a, b ledger.Log) bool { return a.Token == b.Token && a.Tick.Equal(b.Tick) }
 
 // fitting drops the oldest logs until h keeps the rest.
-func fitting(logs []ledger.Log, h ledger.History, earliest time.Time) []ledger.Log {
+func fitting(logs []ledger.Log, h jobs.History, earliest time.Time) []ledger.Log {
 	bytes := 0
 	for i, log := range slices.Backward(logs) {
 		bytes += len(log.Text)
@@ -329,7 +330,7 @@ type logs struct {
 	list map[string]ledger.Log // by job and token
 }
 
-func (l *logs) Store(_ context.Context, _ string, _ ledger.History, list ...ledger.Log) error {
+func (l *logs) Store(_ context.Context, _ string, _ jobs.History, list ...ledger.Log) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, log := range list {
@@ -352,7 +353,7 @@ func logName(job string, token locking.Token) string { return fmt.Sprint(job, " 
 // gatedLogs are an archive behind a gate.
 type gatedLogs struct{ *gate }
 
-func (g gatedLogs) Store(ctx context.Context, job string, h ledger.History, list ...ledger.Log) error {
+func (g gatedLogs) Store(ctx context.Context, job string, h jobs.History, list ...ledger.Log) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}

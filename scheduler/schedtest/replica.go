@@ -20,7 +20,7 @@ import (
 type Replica struct {
 	c           *Cluster
 	name        string
-	jobs        []scheduler.Job
+	jobs        []jobs.Job
 	labels      map[string]string
 	incarnation *incarnation // nil while it does not run
 }
@@ -101,7 +101,7 @@ func (r *Replica) Kill() {
 
 // Update replaces the jobs of the replica, like a reload of its configuration. It also
 // works on a stopped replica.
-func (r *Replica) Update(list []scheduler.Job) {
+func (r *Replica) Update(list []jobs.Job) {
 	r.c.t.Helper()
 	r.jobs = list
 	r.c.meet(list)
@@ -150,8 +150,8 @@ func (r *Replica) take(what string) *incarnation {
 }
 
 // served returns the jobs as a replica serves them.
-func (c *Cluster) served(alive context.Context, g *gate, all []scheduler.Job) []scheduler.Job {
-	list := make([]scheduler.Job, len(all))
+func (c *Cluster) served(alive context.Context, g *gate, all []jobs.Job) []jobs.Job {
+	list := make([]jobs.Job, len(all))
 	for i, j := range all {
 		j.Handler = c.behind(alive, g, j.Handler)
 		if bind := j.Bind; bind != nil {

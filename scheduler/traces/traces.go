@@ -116,7 +116,7 @@ func fail(span trace.Span, err error) {
 	}
 }
 
-// Observe makes the spans of ticks. It is a event.Observer.
+// Observe makes the spans of ticks. It is an event.Observer.
 func (t *Tracer) Observe(e event.Event) {
 	r := run{e.Entry.Job, e.Entry.Token}
 	switch e.Kind {

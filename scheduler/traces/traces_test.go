@@ -29,21 +29,21 @@ import (
 
 // ran returns the spans of a replica that runs a job's function every ten seconds,
 // for 15 seconds. The job may be changed.
-func ran(t *testing.T, fn jobs.Handler, change func(*scheduler.Job), options ...sdktrace.TracerProviderOption) tracetest.SpanStubs {
+func ran(t *testing.T, fn jobs.Handler, change func(*jobs.Job), options ...sdktrace.TracerProviderOption) tracetest.SpanStubs {
 	t.Helper()
 	kept := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(append(options, sdktrace.WithSyncer(kept))...)
 	tracer := traces.New(provider)
 	tracer.Begin("r1")
 	locks := new(locktest.Memory)
-	job := scheduler.Job{Name: "report", Schedule: schedule.Every{Interval: 10 * time.Second}, Handler: fn}
+	job := jobs.Job{Name: "report", Schedule: schedule.Every{Interval: 10 * time.Second}, Handler: fn}
 	if change != nil {
 		change(&job)
 	}
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "r1", Stores: scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)}, Timing: scheduler.Timing{TTL: 3 * time.Second},
 		Observer: tracer.Observe, Middleware: []jobs.Middleware{tracer.Middleware},
-	}, []scheduler.Job{job})
+	}, []jobs.Job{job})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestSpans(t *testing.T) {
 	tests := []struct {
 		name   string
 		fn     jobs.Handler
-		change func(*scheduler.Job)
+		change func(*jobs.Job)
 		want   string
 	}{
 		{"succeeds", func(ctx context.Context, _ jobs.Run) error {
@@ -132,7 +132,7 @@ tick report (failed) failed [stale write refused] [lease extended]
 				return errors.New("boom")
 			}
 			return nil
-		}, func(j *scheduler.Job) { j.Retry = scheduler.Retry{Attempts: 2} }, `
+		}, func(j *jobs.Job) { j.Retry = jobs.Retry{Attempts: 2} }, `
 tick report succeeded [to be tried again]
   claim
   run (boom) 1
@@ -145,7 +145,7 @@ tick report skipped
   run 1
   finish
 `},
-		{"is paused", func(context.Context, jobs.Run) error { return nil }, func(j *scheduler.Job) { j.Paused = true }, `
+		{"is paused", func(context.Context, jobs.Run) error { return nil }, func(j *jobs.Job) { j.Paused = true }, `
 tick report skipped
 `},
 	}

@@ -144,7 +144,7 @@ func served(source config.Source) func(roster.JobInfo) (schedule.Schedule, bool)
 			return nil, false // a configuration for the nodes alone
 		}
 		list, err := cfg.JobList(nil)
-		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == last.Name && j.Hash == last.Hash && last.Hash != "" })
+		i := slices.IndexFunc(list, func(j jobs.Job) bool { return j.Name == last.Name && j.Hash == last.Hash && last.Hash != "" })
 		if err != nil || i < 0 {
 			return nil, false
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
@@ -31,7 +32,7 @@ type Cluster struct {
 // A served is jobs, and how many were served before them.
 type served struct {
 	version int64
-	jobs    []scheduler.Job
+	jobs    []jobs.Job
 }
 
 // A member is a replica and which jobs it has taken in.
@@ -83,7 +84,7 @@ func (c *Cluster) member(id string, addrs []string) (*member, error) {
 	m.replica, err = replica.New(replica.Config{
 		File: &config.File{Config: cfg},
 		ID:   id, Logger: slog.New(slog.DiscardHandler),
-		Source: scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
+		Source: scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
 			list := c.list.Load()
 			m.asked.Store(list.version)
 			return list.jobs, nil
@@ -102,7 +103,7 @@ func (c *Cluster) member(id string, addrs []string) (*member, error) {
 
 // Serve gives the replicas jobs that differ from those of before, and waits
 // until all have taken them in.
-func (c *Cluster) Serve(ctx context.Context, list []scheduler.Job) error {
+func (c *Cluster) Serve(ctx context.Context, list []jobs.Job) error {
 	version := c.list.Load().version + 1
 	c.list.Store(&served{version, list})
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)

@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/dev/bench/plot"
 	"github.com/quorate/quorate/dev/bench/report"
 	"github.com/quorate/quorate/dev/bench/rig"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/jobs"
 )
 
 const (
@@ -75,10 +75,10 @@ func (e Env) inTime(f func(ctx context.Context, at time.Time) (float64, error)) 
 
 func (e Env) burstOurs(ctx context.Context, at time.Time, c *rig.Cluster, t *tally) (float64, error) {
 	f := newFirsts(at)
-	list := make([]scheduler.Job, e.Size.Burst)
+	list := make([]jobs.Job, e.Size.Burst)
 	for i := range list {
 		name := burstName(i)
-		list[i] = scheduler.Job{Name: name, Schedule: once(at), About: scheduler.About{Spec: at.String()}, Handler: f.handler(name)}
+		list[i] = jobs.Job{Name: name, Schedule: once(at), Spec: at.String(), Handler: f.handler(name)}
 	}
 	if err := c.Serve(ctx, list); err != nil {
 		return 0, err

@@ -12,7 +12,6 @@ import (
 	"github.com/quorate/quorate/dev/bench/plot"
 	"github.com/quorate/quorate/dev/bench/report"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -65,15 +64,15 @@ func idleOurs(ctx context.Context, n int) (float64, error) {
 
 // idleScheduler starts a scheduler with n jobs that are not due.
 func idleScheduler(ctx context.Context, n int) (stop func() error, err error) {
-	list := make([]scheduler.Job, n)
+	list := make([]jobs.Job, n)
 	for i := range list {
 		spec := yearly(i)
 		schedule, err := schedule.Parse(spec, schedule.Options{})
 		if err != nil {
 			return nil, err
 		}
-		list[i] = scheduler.Job{
-			Name: fmt.Sprintf("tenant-%06d.report", i), Schedule: schedule, About: scheduler.About{Spec: spec},
+		list[i] = jobs.Job{
+			Name: fmt.Sprintf("tenant-%06d.report", i), Schedule: schedule, Spec: spec,
 			Handler: func(context.Context, jobs.Run) error { return nil },
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -46,7 +47,7 @@ func (blank) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { retur
 func (blank) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
 // local starts a scheduler without nodes. It runs until stop.
-func local(ctx context.Context, list []scheduler.Job) (stop func() error, err error) {
+func local(ctx context.Context, list []jobs.Job) (stop func() error, err error) {
 	s, err := scheduler.New(scheduler.Config{Replica: "a", Stores: scheduler.Stores{Locker: granting{}, Ledger: blank{}}}, list)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -64,13 +63,13 @@ func (b *book) between(first, before time.Time) []start {
 func jobName(i int) string { return fmt.Sprintf("job-%04d", i) }
 
 // everySecond returns n jobs that tick each second, the given time apart.
-func (b *book) everySecond(n int, apart time.Duration) []scheduler.Job {
-	var list []scheduler.Job
+func (b *book) everySecond(n int, apart time.Duration) []jobs.Job {
+	var list []jobs.Job
 	for i := range n {
-		list = append(list, scheduler.Job{
+		list = append(list, jobs.Job{
 			Name: jobName(i), Handler: b.run,
 			Schedule: schedule.Every{Interval: time.Second, Offset: time.Duration(i) * apart},
-			About:    scheduler.About{Spec: "@every 1s"},
+			Spec:     "@every 1s",
 		})
 	}
 	return list
@@ -89,7 +88,7 @@ func runs(starts []start) map[string]int {
 func (s start) name() string { return s.job + " " + s.tick.UTC().Format(time.RFC3339Nano) }
 
 // idle returns n jobs of the same names whose next tick is far away.
-func (b *book) idle(n int) []scheduler.Job {
+func (b *book) idle(n int) []jobs.Job {
 	list := b.everySecond(n, 0)
 	for i := range list {
 		list[i].Schedule, list[i].Spec = schedule.Every{Interval: 1000 * time.Hour}, "@every 1000h"

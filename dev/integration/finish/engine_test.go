@@ -60,7 +60,7 @@ type engineCase struct {
 	call                         func(e *engine, ctx context.Context, run jobs.Run) error
 	outcome                      ledger.Outcome
 	calls, effects, next, failed int
-	onCrash                      scheduler.OnCrash
+	onCrash                      jobs.OnCrash
 	bouncer                      bool
 	log                          string
 }
@@ -94,7 +94,7 @@ func engineCases() map[string]engineCase {
 			e.drain()
 			<-ctx.Done()
 			return ctx.Err()
-		}), outcome: ledger.Succeeded, calls: 1, effects: 1, onCrash: scheduler.CrashRerun, log: warning},
+		}), outcome: ledger.Succeeded, calls: 1, effects: 1, onCrash: jobs.CrashRerun, log: warning},
 		"rolled back once": {call: func(e *engine, ctx context.Context, run jobs.Run) error {
 			tx, err := e.transact(ctx, run)
 			if err == nil && run.Call == 1 {
@@ -169,10 +169,10 @@ func (e *engine) run(c engineCase) {
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "a", Stores: stores, Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
 		Timing: scheduler.Timing{TTL: ttl, SafetyMargin: 500 * time.Millisecond, CommandsEvery: 50 * time.Millisecond},
-	}, []scheduler.Job{
+	}, []jobs.Job{
 		{
-			Name: "job", Schedule: once, OnCrash: c.onCrash, Retry: scheduler.Retry{Attempts: 2, Backoff: 10 * time.Millisecond},
-			Chain: scheduler.Chain{OnSuccess: []string{"next"}, OnFailure: []string{"failed"}},
+			Name: "job", Schedule: once, OnCrash: c.onCrash, Retry: jobs.Retry{Attempts: 2, Backoff: 10 * time.Millisecond},
+			OnSuccess: []string{"next"}, OnFailure: []string{"failed"},
 			Handler: func(ctx context.Context, run jobs.Run) error {
 				e.calls.Add(1)
 				return c.call(e, ctx, run)

@@ -7,6 +7,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	singleledger "github.com/quorate/quorate/internal/store/single/ledger"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -26,7 +27,7 @@ func ledgerConforms(t *testing.T, w *world, url string) {
 			return lockerOn(tb, s), singleledger.New(s, time.Minute)
 		},
 		Short: 2100 * time.Millisecond, // more than four timeouts
-		Keep:  ledger.MaxKeep,
+		Keep:  jobs.MaxKeep,
 	}
 	t.Run("Ledger", func(t *testing.T) { t.Parallel(); schedtest.RunLedger(t, b) })
 	t.Run("Archive", func(t *testing.T) { t.Parallel(); schedtest.RunArchive(t, b) })

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -23,7 +24,7 @@ type load struct {
 	admin   *pgx.Conn
 	schema  string
 	tick    time.Time
-	history ledger.History
+	history jobs.History
 }
 
 // A size is that of the table and its index, and what updates did.
@@ -43,7 +44,7 @@ func newLoad(t *testing.T, keep int) *load {
 	t.Helper()
 	w := &world{Server: pgtest.Start(t, "autovacuum=off")}
 	w.exec(t, `CREATE ROLE replica`)
-	l := &load{t: t, schema: w.migrated(t), admin: connect(t, w.URL()), history: ledger.History{Keep: keep}}
+	l := &load{t: t, schema: w.migrated(t), admin: connect(t, w.URL()), history: jobs.History{Keep: keep}}
 	l.tick = time.Now().UTC().Truncate(time.Second).Add(-30 * 24 * time.Hour) // none may be in the future
 	s := w.openIn(t, l.schema, w.URL())
 	if err := claims.DeclareNew(t.Context(), s); err != nil {

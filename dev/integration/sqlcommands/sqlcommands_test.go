@@ -131,9 +131,9 @@ func (w *world) replicas() (stop func() []string) {
 			Replica: fmt.Sprint("replica-", n),
 			Stores:  scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks), Commands: w.commands},
 			Timing:  scheduler.Timing{CommandsEvery: 50 * time.Millisecond},
-		}, []scheduler.Job{{
+		}, []jobs.Job{{
 			Name: "invoice", Schedule: never, Handler: bind(nil),
-			Requests: scheduler.Requests{Bind: func(params map[string]any) (jobs.Handler, error) { return bind(params["n"]), nil }},
+			Bind: func(params map[string]any) (jobs.Handler, error) { return bind(params["n"]), nil },
 		}})
 		if err != nil {
 			w.Fatal(err)

@@ -16,12 +16,11 @@ import (
 	"github.com/quorate/quorate/internal/config/crontab"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
-	"github.com/quorate/quorate/scheduler"
 )
 
 // imported converts text and reads the result as `quorate validate` does. The jobs come
 // back in the order of the names.
-func imported(t *testing.T, text string, opts crontab.Options) (*config.Config, []scheduler.Job, crontab.Result) {
+func imported(t *testing.T, text string, opts crontab.Options) (*config.Config, []jobs.Job, crontab.Result) {
 	t.Helper()
 	result, err := crontab.Import(text, opts)
 	if err != nil {
@@ -45,7 +44,7 @@ func imported(t *testing.T, text string, opts crontab.Options) (*config.Config, 
 }
 
 // ticksOf are those of a year in the zone.
-func ticksOf(job scheduler.Job, year int, zone *time.Location) (all []time.Time) {
+func ticksOf(job jobs.Job, year int, zone *time.Location) (all []time.Time) {
 	end := time.Date(year+1, 1, 1, 0, 0, 0, 0, zone)
 	for at := job.Schedule.Next(time.Date(year, 1, 1, 0, 0, 0, 0, zone).Add(-1)); at.Before(end); at = job.Schedule.Next(at) {
 		all = append(all, at)

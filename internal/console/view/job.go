@@ -69,7 +69,7 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 			Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
 		}
 		if s, err := v.Ticks(); err == nil { // else this release cannot read its schedule
-			for _, next := range v.Coming(s, now, 1) {
+			for _, next := range v.Coming(s, now, 1, false) {
 				rows[i].Next = Stamp(next.Tick)
 			}
 		}
@@ -180,7 +180,7 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 			continue
 		}
 		if s, ok := r.schedule(v.JobInfo); ok {
-			soonest = queue(soonest, &upcoming{job: v, schedule: s}, v.Coming(s, from, 1))
+			soonest = queue(soonest, &upcoming{job: v, schedule: s}, v.Coming(s, from, 1, false))
 		}
 	}
 	rows := []Next{}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
@@ -34,13 +33,12 @@ func TestNextSaysTheJitter(t *testing.T) {
 	if err != nil || len(rows) != 6 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
-	job := scheduler.Job{Name: "report", Schedule: every, Jitter: info.Jitter}
 	later := 0
 	for _, row := range rows {
 		tick, start := view.Time(&row.Tick), view.Time(row.Start)
 		want := tick
 		if row.Job == "report" {
-			want = job.Start(tick)
+			want = info.Start(every, tick)
 		}
 		if !start.Equal(want) || strings.Contains(view.Text(row.Note), "(jitter)") != start.After(tick) {
 			t.Errorf("%s at %s starts at %s, want %s: %q", row.Job, row.Tick, start, want, view.Text(row.Note))

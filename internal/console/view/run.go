@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -305,7 +306,7 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 		return Log{}, err
 	}
 	key := d.Key(job)
-	list, err := r.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: ledger.MaxKeep})
+	list, err := r.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: jobs.MaxKeep})
 	if err == nil && len(list) == 0 {
 		err = d.Require(key)
 	}

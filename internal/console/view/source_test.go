@@ -28,16 +28,16 @@ func (s *tenants) set(name, spec string) {
 	s.list[name] = spec
 }
 
-func (s *tenants) Jobs(context.Context) ([]scheduler.Job, error) {
+func (s *tenants) Jobs(context.Context) ([]jobs.Job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []scheduler.Job
+	var list []jobs.Job
 	for _, name := range slices.Sorted(maps.Keys(s.list)) {
 		at, err := schedule.Parse(s.list[name], schedule.Options{})
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, scheduler.Job{Name: name, Schedule: at, Handler: func(context.Context, jobs.Run) error { return nil }, About: scheduler.About{Spec: s.list[name]}})
+		list = append(list, jobs.Job{Name: name, Schedule: at, Handler: func(context.Context, jobs.Run) error { return nil }, Spec: s.list[name]})
 	}
 	return list, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -140,7 +141,7 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 	}
 	all, limit := list, q.Limit
 	if q.Filters() { // the list lacks the entries that do not match
-		limit = ledger.MaxKeep
+		limit = jobs.MaxKeep
 		var err error
 		if all, err = r.Ledger.Ticks(ctx, ledger.Query{Job: q.Job, Limit: limit, Before: q.Before, Since: q.Since}); err != nil {
 			return nil, err

@@ -168,7 +168,7 @@ func (s *Sink) Stats() Stats {
 	return s.stats
 }
 
-// Observe queues the messages of an event. It is a event.Observer.
+// Observe queues the messages of an event. It is an event.Observer.
 func (s *Sink) Observe(ev event.Event) {
 	e := ev.Entry
 	switch ev.Kind {

@@ -11,6 +11,7 @@ import (
 	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/locking/redlock"
@@ -138,7 +139,7 @@ func (s *single) backend() schedtest.LedgerBackend {
 			c := s.connect(tb)()
 			return lockerOf(tb, c), c.Ledger
 		},
-		Short: shortLease, Keep: ledger.MaxKeep,
+		Short: shortLease, Keep: jobs.MaxKeep,
 	}
 }
 

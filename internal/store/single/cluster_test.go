@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -113,7 +114,7 @@ func TestRunsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := declaredNew(t)
 		tick := time.Now().Truncate(time.Second)
-		for range 3 * ledger.MaxKeep {
+		for range 3 * jobs.MaxKeep {
 			tick = tick.Add(time.Second)
 			time.Sleep(time.Until(tick))
 			lease, err := c.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Tick: tick, Note: ledger.EncodeNote(ledger.Entry{})})
@@ -124,9 +125,9 @@ func TestRunsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := c.Ledger.Runs(t.Context(), ledger.Query{Job: "job", Limit: 3 * ledger.MaxKeep})
-		if err != nil || len(list) < ledger.MaxKeep || len(list) > 2*ledger.MaxKeep {
-			t.Errorf("%d runs are kept, %v, want about %d", len(list), err, ledger.MaxKeep)
+		list, err := c.Ledger.Runs(t.Context(), ledger.Query{Job: "job", Limit: 3 * jobs.MaxKeep})
+		if err != nil || len(list) < jobs.MaxKeep || len(list) > 2*jobs.MaxKeep {
+			t.Errorf("%d runs are kept, %v, want about %d", len(list), err, jobs.MaxKeep)
 		}
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -116,21 +117,21 @@ func Run(ctx context.Context, from, to Side, by string) (Counts, error) {
 // copy copies what belongs to the claims of m. They come last: a replica that starts meanwhile
 // changes them.
 func (c *copier) copy(ctx context.Context, m Memory, by string) error {
-	jobs, err := c.copyJobs(ctx)
+	list, err := c.copyJobs(ctx)
 	if err != nil {
 		return err
 	}
 	for _, claim := range m.Claims {
-		jobs = append(jobs, claim.Name)
+		list = append(list, claim.Name)
 	}
-	slices.Sort(jobs)
-	jobs = slices.Compact(jobs)
-	for _, job := range jobs {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	for _, job := range list {
 		if err := c.copyLedger(ctx, job); err != nil {
 			return err
 		}
 	}
-	c.counts.Names = len(jobs)
+	c.counts.Names = len(list)
 	if err := c.copyCommands(ctx, by); err != nil {
 		return err
 	}
@@ -240,7 +241,7 @@ func (c *copier) copyLedger(ctx context.Context, job string) error {
 	}
 	c.counts.Logs += len(logs)
 	for some := range slices.Chunk(logs, logsAtOnce) {
-		if err := c.to.Reader().Ledger.Store(ctx, job, ledger.History{Keep: ledger.MaxKeep, MaxBytes: 1 << 40}, some...); err != nil {
+		if err := c.to.Reader().Ledger.Store(ctx, job, jobs.History{Keep: jobs.MaxKeep, MaxBytes: 1 << 40}, some...); err != nil {
 			return err
 		}
 	}

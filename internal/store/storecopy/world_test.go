@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler/commands"
@@ -115,7 +116,7 @@ func fill(t *testing.T, w world) *filled {
 	r := w.Reader()
 	_, err := r.Ledger.Record(t.Context(), ledger.Entry{Job: "report", Tick: f.at(-1), Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeNoQuorum}})
 	must(t, err)
-	must(t, r.Ledger.Store(t.Context(), "report", ledger.History{}, ledger.Log{Tick: f.at(3), Token: f.last["report"], Text: "hello\n"}))
+	must(t, r.Ledger.Store(t.Context(), "report", jobs.History{}, ledger.Log{Tick: f.at(3), Token: f.last["report"], Text: "hello\n"}))
 	must(t, r.Roster.Publish(t.Context(), []roster.JobInfo{{
 		Name: "report", Hash: "v1", ConfigHash: "set", Replica: "a", Published: f.start, Account: roster.Account{First: f.start, Until: f.at(9)},
 	}}))

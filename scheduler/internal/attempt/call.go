@@ -12,7 +12,6 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler/event"
-	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -153,7 +152,7 @@ func (tryTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
 func (r *Run) handler() jobs.Handler {
 	h := r.brief.Job.Handler
 	if command := r.brief.Tick.Command; command != nil && len(command.Params) > 0 {
-		bound, err := job.BindParams(r.brief.Job.Requests, command.Params)
+		bound, err := r.brief.Job.BindParams(command.Params)
 		if h = bound; err != nil {
 			err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
 			h = func(context.Context, jobs.Run) error { return err }

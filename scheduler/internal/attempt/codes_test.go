@@ -41,7 +41,7 @@ func TestCodesOfRefusals(t *testing.T) {
 
 func TestCodesOfTicksThatDidNotRun(t *testing.T) {
 	t.Parallel()
-	run := &Brief{Job: &job.Job{Definition: job.Definition{Limits: job.Limits{Group: "g"}}}, waits: t.Context()}
+	run := &Brief{Job: &job.Job{Job: jobs.Job{Group: "g"}}, waits: t.Context()}
 	tests := []struct {
 		got  ledger.Reason
 		want ledger.Code
@@ -49,8 +49,8 @@ func TestCodesOfTicksThatDidNotRun(t *testing.T) {
 		{job.Queued().Reason, ledger.CodeOverlap},
 		{job.Overlapping("r1", noon, noon).Reason, ledger.CodeOverlap},
 		{(&job.Job{}).NotCaughtUp(ledger.VariantMax, job.MissedFor(ledger.CodeSplit)).Reason, ledger.CodeCatchUp},
-		{(&job.Job{Definition: job.Definition{Paused: true}}).PausedFor(nil), ledger.CodePaused},
-		{(&job.Job{Definition: job.Definition{Name: "j"}}).PausedFor([]commands.Command{{By: "ann", Job: "j", At: noon}}), ledger.CodePaused},
+		{(&job.Job{Job: jobs.Job{Paused: true}}).PausedFor(nil), ledger.CodePaused},
+		{(&job.Job{Job: jobs.Job{Name: "j"}}).PausedFor([]commands.Command{{By: "ann", Job: "j", At: noon}}), ledger.CodePaused},
 		{noSlot(&fullError{group: "g"}, job.Tick{}).Reason, ledger.CodeLimit},
 		{run.slotWaitEnded(cancelled(&StopError{}), nil).Reason, ledger.CodeCancelled},
 		{run.slotWaitEnded(cancelled(locking.ErrLeaseLost), nil).Reason, ledger.CodeLimit},

@@ -357,7 +357,7 @@ func storeCommand(ctx context.Context, store commands.Store, command commands.Co
 // handsOver reports whether another replica is to run the tick again: the drain ended the
 // run, or came between two of its calls. It counts the calls that failed for other reasons.
 func (x *execution) handsOver() (spent int, does bool) {
-	if x.run.brief.Job.OnCrash != job.CrashRerun || x.end.err == nil {
+	if x.run.brief.Job.OnCrash != jobs.CrashRerun || x.end.err == nil {
 		return 0, false
 	}
 	_, skipped := errors.AsType[*jobs.SkipError](x.end.err)

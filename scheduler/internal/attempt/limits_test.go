@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -150,7 +151,7 @@ func TestTurnsFollowAnswers(t *testing.T) {
 
 // waitingBrief is the brief of an attempt that waits at a limit.
 func waitingBrief(name string, priority int, at time.Duration) *Brief {
-	return &Brief{Job: &job.Job{Definition: job.Definition{Name: name, Limits: job.Limits{Priority: priority}}}, Tick: job.Tick{Start: noon.Add(at)}}
+	return &Brief{Job: &job.Job{Job: jobs.Job{Name: name, Priority: priority}}, Tick: job.Tick{Start: noon.Add(at)}}
 }
 
 func TestTurns(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -152,7 +153,7 @@ func (h *EarlierTicks) doubt(err error, replica string, own time.Time) {
 // which own reruns if that one dies.
 func (b *Brief) runsOnOther(err error, own string) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
-	return ok && b.Job.OnCrash == job.CrashRerun && errors.Is(err, locking.ErrTaken) &&
+	return ok && b.Job.OnCrash == jobs.CrashRerun && errors.Is(err, locking.ErrTaken) &&
 		taken.HolderTick.Equal(b.Tick.At) && taken.Holder != own
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -80,7 +81,7 @@ func (w *window) extendToCatchUp() bool {
 	if w.caughtUp || w.verdict.Outcome != ledger.Missed || !latest.After(w.deps.engine.Now()) {
 		return false
 	}
-	if w.brief.Job.CatchUp.Mode == job.CatchUpLast && w.brief.overtaken() {
+	if w.brief.Job.CatchUp.Mode == jobs.CatchUpLast && w.brief.overtaken() {
 		return false
 	}
 	w.caughtUp, w.until = true, latest
@@ -147,7 +148,7 @@ func (w *window) wait(d time.Duration, what <-chan struct{}, closing ledger.Outc
 
 // yields reports whether the tick is given up for a later one; closing would be its outcome.
 func (w *window) yields(closing ledger.Outcome) bool {
-	if w.caughtUp && w.brief.Job.CatchUp.Mode == job.CatchUpLast {
+	if w.caughtUp && w.brief.Job.CatchUp.Mode == jobs.CatchUpLast {
 		return !w.rerun()
 	}
 	return closing == ledger.Skipped && w.brief.patient()
@@ -163,7 +164,7 @@ func (w *window) stop(v job.Verdict) bool {
 // would be the verdict at the end of the window.
 func (w *window) cutShort(closing job.Verdict) bool {
 	b := w.brief
-	cause, last, missed := context.Cause(b.waits), b.Job.CatchUp.Mode == job.CatchUpLast, closing.Outcome == ledger.Missed
+	cause, last, missed := context.Cause(b.waits), b.Job.CatchUp.Mode == jobs.CatchUpLast, closing.Outcome == ledger.Missed
 	paused := b.PausedMeanwhile()
 	switch {
 	case paused.Kind == job.Settled:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -18,7 +19,7 @@ import (
 const (
 	// maxPast is how many ticks are listed, and one more for the rest. Stores drop the oldest once a
 	// job has more than nine tenths of MaxKeep, and the sleep's first ticks should not be among them.
-	maxPast   = ledger.MaxKeep * 8 / 10
+	maxPast   = jobs.MaxKeep * 8 / 10
 	firstPage = 4   // entries read first: usually the last tick ran
 	pastPage  = 100 // entries read afterwards
 )
@@ -185,7 +186,7 @@ func (p Span) begin(k known, a roster.Account) time.Time {
 
 // findRerun finds the last tick that ran, if its run was interrupted, or may be soon.
 func (p Span) findRerun(ctx context.Context, store ledger.Store, now time.Time, window time.Duration) (job.Tick, error) {
-	if p.Job.OnCrash != job.CrashRerun {
+	if p.Job.OnCrash != jobs.CrashRerun {
 		return job.Tick{}, nil
 	}
 	before := p.Before

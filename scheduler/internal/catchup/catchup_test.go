@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -24,9 +25,9 @@ func (everySecond) Next(after time.Time) time.Time {
 // A past has the ticks after the last run, except those that a policy has decided.
 func TestUndecidedPast(t *testing.T) {
 	t.Parallel()
-	definition := job.Definition{Name: "j", Schedule: everySecond{}}
+	definition := jobs.Job{Name: "j", Schedule: everySecond{}}
 	second := job.New(definition)
-	definition.CatchUp = job.CatchUp{Mode: job.CatchUpAll, Window: time.Hour}
+	definition.CatchUp = jobs.CatchUp{Mode: jobs.CatchUpAll, Window: time.Hour}
 	catching := job.New(definition)
 	entry := func(s int, o ledger.Outcome, code ledger.Code) ledger.Entry {
 		return ledger.Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: o, Reason: ledger.Reason{Code: code}}
@@ -78,7 +79,7 @@ func TestUndecidedPast(t *testing.T) {
 // A long past is bounded, and marked as such.
 func TestLongPast(t *testing.T) {
 	t.Parallel()
-	p := Span{Job: job.New(job.Definition{Name: "j", Schedule: everySecond{}}), Before: noon}
+	p := Span{Job: job.New(jobs.Job{Name: "j", Schedule: everySecond{}}), Before: noon}
 	begun := noon.AddDate(-1, 0, 0)
 	u, err := p.findUndecided(t.Context(), entriesOf{{Job: "j", Tick: begun, Outcome: ledger.Succeeded}}, time.Second)
 	if err != nil {
@@ -111,7 +112,7 @@ func (trimmedEntries) Search(context.Context, []ledger.Stretch) ([]ledger.Skimme
 func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 	t.Parallel()
 	for upTo, want := range map[int]int{4: 2, 2: 4, 0: 6} {
-		j := job.New(job.Definition{Name: "j", Schedule: everySecond{}})
+		j := job.New(jobs.Job{Name: "j", Schedule: everySecond{}})
 		p := Span{Job: j, Before: noon.Add(10 * time.Second), published: published{versions: map[string][]roster.JobInfo{
 			"j": {{Name: "j", Account: roster.Account{First: noon.AddDate(0, 0, -1), Until: noon.Add(time.Second)}}},
 		}}}

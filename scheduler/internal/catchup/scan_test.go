@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/job"
 )
@@ -24,7 +25,7 @@ func TestScansAreRepeated(t *testing.T) {
 		{errors.New("written by a newer release"), false, 0, false},
 	}
 	for _, tt := range tests {
-		s := Scan{Span: Span{Job: job.New(job.Definition{Hash: "1"}), Before: noon}, Urgent: tt.urgent, Found: &Finding{Err: tt.err}}
+		s := Scan{Span: Span{Job: job.New(jobs.Job{Hash: "1"}), Before: noon}, Urgent: tt.urgent, Found: &Finding{Err: tt.err}}
 		if got := s.repeats(noon.Add(tt.after)); got != tt.again {
 			t.Errorf("%v after %v, urgent %t: again %t", tt.err, tt.after, tt.urgent, got)
 		}

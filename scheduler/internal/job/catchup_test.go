@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -15,24 +16,24 @@ func TestWhatIsCaughtUp(t *testing.T) {
 	}
 	tests := []struct {
 		name        string
-		policy      CatchUp
+		policy      jobs.CatchUp
 		tick        Tick
 		newer, late int
 		reason      string
 	}{
-		{"none", CatchUp{}, Tick{Until: noon, Why: &ledger.Reason{Code: "x"}}, 0, 0, "x"},
-		{"none, unknown cause", CatchUp{}, Tick{Until: noon}, 0, 0, behind},
-		{"the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 0, 0, ""},
-		{"not the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 1, 0, "catch_up: last: a later tick came first (x)"},
-		{"all", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 99, 99, ""},
-		{"all, too many", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 100, 100, "catch_up: more than max=100 (x)"},
-		{"all, the one that is not late does not count", CatchUp{Mode: CatchUpAll, Max: 3}, at(time.Hour, "x"), 3, 2, ""},
-		{"all, a bound of its own", CatchUp{Mode: CatchUpAll, Max: 3}, Tick{At: noon, Until: noon, Latest: noon.Add(window)}, 3, 3, "catch_up: more than max=3 (" + behind + ")"},
-		{"at the end of the window", CatchUp{Mode: CatchUpAll, Window: window}, at(window, "x"), 0, 0, "catch_up: window=6h0m0s has passed (x)"},
-		{"just before", CatchUp{Mode: CatchUpAll, Window: window}, at(window-1, "x"), 0, 0, ""},
+		{"none", jobs.CatchUp{}, Tick{Until: noon, Why: &ledger.Reason{Code: "x"}}, 0, 0, "x"},
+		{"none, unknown cause", jobs.CatchUp{}, Tick{Until: noon}, 0, 0, behind},
+		{"the last one", jobs.CatchUp{Mode: jobs.CatchUpLast}, at(time.Hour, "x"), 0, 0, ""},
+		{"not the last one", jobs.CatchUp{Mode: jobs.CatchUpLast}, at(time.Hour, "x"), 1, 0, "catch_up: last: a later tick came first (x)"},
+		{"all", jobs.CatchUp{Mode: jobs.CatchUpAll}, at(time.Hour, "x"), 99, 99, ""},
+		{"all, too many", jobs.CatchUp{Mode: jobs.CatchUpAll}, at(time.Hour, "x"), 100, 100, "catch_up: more than max=100 (x)"},
+		{"all, the one that is not late does not count", jobs.CatchUp{Mode: jobs.CatchUpAll, Max: 3}, at(time.Hour, "x"), 3, 2, ""},
+		{"all, a bound of its own", jobs.CatchUp{Mode: jobs.CatchUpAll, Max: 3}, Tick{At: noon, Until: noon, Latest: noon.Add(window)}, 3, 3, "catch_up: more than max=3 (" + behind + ")"},
+		{"at the end of the window", jobs.CatchUp{Mode: jobs.CatchUpAll, Window: window}, at(window, "x"), 0, 0, "catch_up: window=6h0m0s has passed (x)"},
+		{"just before", jobs.CatchUp{Mode: jobs.CatchUpAll, Window: window}, at(window-1, "x"), 0, 0, ""},
 	}
 	for _, tt := range tests {
-		if got := New(Definition{Hash: "1", CatchUp: tt.policy}).WhyNotCaughtUp(tt.tick, noon, tt.newer, tt.late).String(); got != tt.reason {
+		if got := New(jobs.Job{Hash: "1", CatchUp: tt.policy}).WhyNotCaughtUp(tt.tick, noon, tt.newer, tt.late).String(); got != tt.reason {
 			t.Errorf("%s: refused for %q, want %q", tt.name, got, tt.reason)
 		}
 	}

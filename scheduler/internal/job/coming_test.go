@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -17,10 +18,10 @@ func TestComing(t *testing.T) {
 	specs := []string{"*/5 * * * *", "@every 90s", "0,50 * * * *"}
 	begin := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(r *rapid.T) {
-		j := Definition{
+		j := Job{jobs.Job{
 			Name: "j", Schedule: mustParse(t, rapid.SampledFrom(specs).Draw(r, "spec"), "UTC"),
 			Jitter: time.Duration(rapid.Int64Range(0, 1_200_000).Draw(r, "jitter")) * time.Millisecond,
-		}
+		}}
 		from := begin.Add(time.Duration(rapid.Int64Range(0, 7_200_000).Draw(r, "from")) * time.Millisecond)
 		n := rapid.IntRange(1, 5).Draw(r, "n")
 		var want []schedule.Planned

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -18,8 +19,8 @@ func TestJitterIsTheSameEverywhere(t *testing.T) {
 		name, spec := rapid.StringMatching("[a-z]{1,8}").Draw(r, "job"), rapid.SampledFrom(specs).Draw(r, "spec")
 		limit := time.Duration(rapid.Int64Range(0, 7_200_000).Draw(r, "limit")) * time.Millisecond
 		from := time.Unix(rapid.Int64Range(1_700_000_000, 1_900_000_000).Draw(r, "from"), 0)
-		one := Definition{Name: name, Jitter: limit, Schedule: mustParse(t, spec, "Europe/Paris")}
-		other := Definition{Name: name, Jitter: limit, Schedule: mustParse(t, spec, "Europe/Paris")}
+		one := Job{jobs.Job{Name: name, Jitter: limit, Schedule: mustParse(t, spec, "Europe/Paris")}}
+		other := Job{jobs.Job{Name: name, Jitter: limit, Schedule: mustParse(t, spec, "Europe/Paris")}}
 		tick := one.Schedule.Next(from)
 		next := one.Schedule.Next(tick)
 		start := one.Start(tick)

@@ -16,34 +16,49 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A Job is a checked definition, with its key, its hash and the defaults of its policies. It
-// never changes, so all goroutines may share it.
-type Job struct{ Definition }
+// A Job is a checked job, with its schedule, its key, its hash and the defaults of its policies.
+// It never changes, so all goroutines may share it.
+type Job struct{ jobs.Job }
 
-// New returns the job of a definition that Validate accepts.
-func New(d Definition) *Job {
-	d.Hash = d.hash()
-	d.Key = d.storedAs()
-	d.Timeout = cmp.Or(d.Timeout, DefaultTimeout)
-	d.CatchUp, d.Retry = d.CatchUp.withDefaults(), d.Retry.withDefaults()
-	return &Job{d}
+// New returns a job that Validate accepts.
+func New(j jobs.Job) *Job {
+	j.Schedule, _ = ticksOf(&j)
+	j.Hash = hash(j)
+	j.Key = j.StoredAs()
+	j.Timeout = cmp.Or(j.Timeout, jobs.DefaultTimeout)
+	j.CatchUp, j.Retry = j.CatchUp.WithDefaults(), j.Retry.WithDefaults()
+	return &Job{j}
 }
 
-// List returns the jobs of definitions that Validate accepts.
-func List(all []Definition) []*Job {
+// List returns jobs that Validate accepts, with the keys of those that they trigger.
+func List(all []jobs.Job) []*Job {
+	keys := keysByName(all)
 	list := make([]*Job, len(all))
-	for i, d := range all {
-		list[i] = New(d)
+	for i, j := range all {
+		list[i] = New(j)
+		list[i].OnSuccess, list[i].OnFailure = keysOf(j.OnSuccess, keys), keysOf(j.OnFailure, keys)
 	}
 	return list
 }
 
-// StoredAs is the name under which the nodes store the job's data.
-func (j *Job) StoredAs() string { return j.storedAs() }
+func keysOf(names []string, keys map[string]string) []string {
+	if len(keys) == 0 {
+		return names
+	}
+	var list []string
+	for _, name := range names {
+		list = append(list, keyOf(name, keys))
+	}
+	return list
+}
 
 // RenamedFrom is the key if it differs from the name.
 func (j *Job) RenamedFrom() string {
@@ -98,27 +113,6 @@ func SlotName(group string, number int) string {
 	return "group:" + group + ":" + strconv.Itoa(number)
 }
 
-// validateGroups returns what is wrong with the jobs' groups.
-func validateGroups(list []Definition) error {
-	var errs []error
-	first := map[string]Definition{}
-	for _, j := range list {
-		if j.Group == "" {
-			continue
-		}
-		if j.GroupSize < 1 {
-			errs = append(errs, fmt.Errorf("scheduler: job %q is in group %q of size %d: it needs at least 1", j.Name, j.Group, j.GroupSize))
-		}
-		if other, seen := first[j.Group]; seen && other.GroupSize != j.GroupSize {
-			errs = append(errs, fmt.Errorf("scheduler: group %q has size %d for job %q and %d for job %q: give it one",
-				j.Group, other.GroupSize, other.Name, j.GroupSize, j.Name))
-		} else if !seen {
-			first[j.Group] = j
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // A run triggers the jobs that its own job names for its outcome, before its lease is
 // released. So when the ledger knows the outcome, the request exists, or Reason says why
 // not. The request's id is made of the run's id and the job's key: asking again has no
@@ -143,72 +137,37 @@ func ChainID(run, key string) string {
 	return "+" + hex.EncodeToString(sum[:16])
 }
 
-// validateChains checks that chains lead to jobs of the list, and end.
-func validateChains(list []Definition) error {
-	var errs []error
-	chains := make(map[string][]string, len(list))
-	for _, j := range list {
-		chains[j.storedAs()] = slices.Concat(j.OnSuccess, j.OnFailure)
-	}
-	for _, j := range list {
-		for _, key := range chains[j.storedAs()] {
-			if _, ok := chains[key]; !ok {
-				errs = append(errs, fmt.Errorf("scheduler: job %q triggers %q, which is not a job: write the key of a job", j.Name, key))
-			}
-		}
-	}
-	if circle := ChainCircle(chains); circle != nil {
-		errs = append(errs, fmt.Errorf("scheduler: jobs trigger each other without end: %s", strings.Join(circle, " → ")))
-	}
-	return errors.Join(errs...)
-}
-
-// ChainCircle returns jobs that trigger each other in a circle, the first one again at the
-// end, or nil if all chains end. chains lists what each job triggers.
-func ChainCircle(chains map[string][]string) []string {
-	done := map[string]bool{}
-	var walk func(path []string) []string
-	walk = func(path []string) []string {
-		last := path[len(path)-1]
-		if i := slices.Index(path, last); i < len(path)-1 {
-			return path[i:]
-		}
-		if done[last] {
-			return nil
-		}
-		for _, next := range chains[last] {
-			if circle := walk(append(slices.Clip(path), next)); circle != nil {
-				return circle
-			}
-		}
-		done[last] = true
-		return nil
-	}
-	for _, job := range slices.Sorted(maps.Keys(chains)) {
-		if circle := walk([]string{job}); circle != nil {
-			return circle
-		}
-	}
-	return nil
-}
-
 // hashBytes is how much of a hash is kept: enough to tell versions of a job apart, short
 // enough to read aloud.
 const hashBytes = 6
 
+// hashed are the fields that a hash is made of. Their order stays, whatever that of the type, since
+// replicas of two releases compare their hashes.
+var hashed = []string{
+	"Name", "Key", "Timeout", "Jitter", "Overlap", "CatchUp", "OnCrash", "Retry", "Labels", "Group", "GroupSize", "Priority",
+	"Tags", "Paused", "OnSuccess", "OnFailure", "LateAfter", "History", "Hash", "Func", "Spec", "Timezone", "Description",
+}
+
 // hash is Hash. If that is empty, it is made of everything that can be encoded: all
 // fields but Name, Key, Handler and Bind, and the definition of the Schedule.
-func (d *Definition) hash() string {
-	if d.Hash != "" {
-		return d.Hash
+func hash(j jobs.Job) string {
+	if j.Hash != "" {
+		return j.Hash
 	}
-	ticks, nameless := written(d.Schedule), *d
-	nameless.Name, nameless.Key = "", ""
-	text, err := json.Marshal(&nameless)
+	j.Name, j.Key = "", ""
+	var fields map[string]json.RawMessage
+	text, err := json.Marshal(&j)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
 	if err != nil {
 		return "" // a field cannot be encoded: the version is unknown
 	}
-	return digest(string(text), ticks)
+	parts := make([]string, len(hashed))
+	for i, name := range hashed {
+		parts[i] = strconv.Quote(name) + ":" + string(fields[name])
+	}
+	return digest("{"+strings.Join(parts, ",")+"}", written(j.Schedule))
 }
 
 // written is the definition of a schedule, or its first ticks if it has none.
@@ -255,4 +214,96 @@ func digest(texts ...string) string {
 		fmt.Fprintf(h, "%d:%s", len(text), text)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:hashBytes])
+}
+
+// overlaps has the policies in the order of the documentation, with their traits. The
+// engine uses only the traits.
+var overlaps = []struct {
+	name jobs.Overlap
+	Traits
+}{
+	{jobs.OverlapSkip, Traits{}},
+	{jobs.OverlapQueue, Traits{Patient: true, Queues: true}},
+	{jobs.OverlapCancelPrevious, Traits{Patient: true, Replaces: true}},
+	{jobs.OverlapAllow, Traits{Beside: true}},
+}
+
+// Traits are the effects of an overlap policy on a tick that comes during a run.
+type Traits struct {
+	Patient  bool // it waits until the next tick comes, not only within its window
+	Queues   bool // it is skipped because that tick comes, not because of the run
+	Replaces bool // it cancels the run
+	Beside   bool // it does not wait: the runs overlap
+}
+
+// Traits returns those of the overlap policy; none if it is unknown, which Validate refuses.
+func (j *Job) Traits() Traits {
+	for _, known := range overlaps {
+		if known.name == j.Overlap {
+			return known.Traits
+		}
+	}
+	return Traits{}
+}
+
+// Mode is how often the job's ticks may be claimed.
+func (j *Job) Mode() locking.Mode {
+	if j.OnCrash == jobs.CrashRerun {
+		return locking.AtLeastOnce
+	}
+	return locking.AtMostOnce
+}
+
+// RetryPause is the time between the given call and the next, with "equal jitter": half of it is
+// fixed.
+func (j *Job) RetryPause(try int, random func(time.Duration) time.Duration) time.Duration {
+	limit, most := j.Retry.Backoff, j.Retry.MaxBackoff
+	for i := 1; i < try && limit < most; i++ {
+		limit = min(2*limit, most)
+	}
+	half := limit / 2
+	return limit - half + random(half+1)
+}
+
+// Retries reports whether a call that ended with err is followed by another.
+func (j *Job) Retries(try int, err error) bool {
+	_, skipped := errors.AsType[*jobs.SkipError](err)
+	switch {
+	case err == nil, skipped, jobs.IsPermanent(err):
+		return false
+	case errors.Is(err, fence.ErrStale):
+		return false // the next call would write with the same token
+	}
+	return try < j.Retry.Attempts
+}
+
+// CheckParams returns an *commands.Error if the job refuses the params of a request.
+func (j *Job) CheckParams(params json.RawMessage) error {
+	if len(params) == 0 {
+		return nil
+	}
+	if _, err := j.BindParams(params); err != nil {
+		return &commands.Error{Kind: commands.Trigger, Msg: fmt.Sprintf("params: %v", err)}
+	}
+	return nil
+}
+
+// BindParams returns the function with the params of a request.
+func (j *Job) BindParams(text json.RawMessage) (jobs.Handler, error) {
+	if j.Bind == nil {
+		return nil, errors.New("the job takes none with a request")
+	}
+	params, err := commands.DecodeParams(text)
+	if err != nil {
+		return nil, err
+	}
+	return j.Bind(params)
+}
+
+// PublishedParams describes the params that a request may have, for publication.
+func (j *Job) PublishedParams() *jobs.Shape {
+	if j.Bind == nil {
+		return jobs.NoShape()
+	}
+	return j.Params
 }

@@ -34,11 +34,11 @@ func TestRetryAllows(t *testing.T) {
 		{"stale write", 1, fmt.Errorf("saving: %w", &fence.StaleError{Seen: 2, Token: 1}), false},
 	}
 	for _, tt := range tests {
-		if got := New(Definition{Hash: "1", Retry: Retry{Attempts: 3}}).Retries(tt.try, tt.err); got != tt.want {
+		if got := New(jobs.Job{Hash: "1", Retry: jobs.Retry{Attempts: 3}}).Retries(tt.try, tt.err); got != tt.want {
 			t.Errorf("%s: another call %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	if New(Definition{Hash: "1"}).Retries(1, boom) {
+	if New(jobs.Job{Hash: "1"}).Retries(1, boom) {
 		t.Error("the zero value allows a second call")
 	}
 }
@@ -47,7 +47,7 @@ func TestRetryAllows(t *testing.T) {
 func TestRetryPause(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := Retry{
+		r := jobs.Retry{
 			Backoff:    time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "backoff")),
 			MaxBackoff: 2 * time.Hour,
 		}
@@ -57,7 +57,7 @@ func TestRetryPause(t *testing.T) {
 		if doubled := math.Ldexp(float64(r.Backoff), try-1); doubled < float64(limit) {
 			limit = time.Duration(doubled)
 		}
-		got := New(Definition{Hash: "1", Retry: r}).RetryPause(try, func(below time.Duration) time.Duration {
+		got := New(jobs.Job{Hash: "1", Retry: r}).RetryPause(try, func(below time.Duration) time.Duration {
 			if below <= 0 {
 				t.Fatalf("asked for a random duration below %v", below)
 			}
@@ -73,20 +73,22 @@ func TestRetryValidate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
-		r    Retry
+		r    jobs.Retry
 		good bool
 	}{
-		{"zero", Retry{}, true},
-		{"full", Retry{Attempts: 5, Backoff: time.Second, MaxBackoff: time.Second, AttemptTimeout: time.Minute}, true},
-		{"long backoff alone", Retry{Backoff: time.Hour}, true},
-		{"negative attempts", Retry{Attempts: -1}, false},
-		{"negative backoff", Retry{Backoff: -1}, false},
-		{"backoff above its bound", Retry{Backoff: 2 * time.Second, MaxBackoff: time.Second}, false},
-		{"negative timeout", Retry{AttemptTimeout: -1}, false},
+		{"zero", jobs.Retry{}, true},
+		{"full", jobs.Retry{Attempts: 5, Backoff: time.Second, MaxBackoff: time.Second, AttemptTimeout: time.Minute}, true},
+		{"long backoff alone", jobs.Retry{Backoff: time.Hour}, true},
+		{"negative attempts", jobs.Retry{Attempts: -1}, false},
+		{"negative backoff", jobs.Retry{Backoff: -1}, false},
+		{"backoff above its bound", jobs.Retry{Backoff: 2 * time.Second, MaxBackoff: time.Second}, false},
+		{"negative timeout", jobs.Retry{AttemptTimeout: -1}, false},
 	}
 	for _, tt := range tests {
-		if err := tt.r.validate("j"); (err == nil) != tt.good {
-			t.Errorf("%s: %v", tt.name, err)
+		good := true
+		validateRetry(&jobs.Job{Retry: tt.r}, func(string, ...any) { good = false })
+		if good != tt.good {
+			t.Errorf("%s: accepted %v", tt.name, good)
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package job
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -91,12 +91,12 @@ func (j *Job) startOfNext(t Tick) time.Time {
 
 // startOf is a tick's nominal time, delayed by the job's jitter. A tick always starts
 // before the next one comes.
-func (d *Definition) startOf(at, next time.Time) time.Time {
-	limit := d.Jitter
+func (j *Job) startOf(at, next time.Time) time.Time {
+	limit := j.Jitter
 	if !next.IsZero() {
 		limit = min(limit, next.Sub(at))
 	}
-	return at.Add(Jitter(d.storedAs(), at, limit))
+	return at.Add(Jitter(j.StoredAs(), at, limit))
 }
 
 // FirstAfter is the job's first tick that starts after now. With jitter its nominal time
@@ -120,18 +120,18 @@ func Jitter(job string, tick time.Time, limit time.Duration) time.Duration {
 }
 
 // Start returns when the given tick of the job starts: its nominal time plus jitter.
-func (d Definition) Start(at time.Time) time.Time { return d.startOf(at, d.Schedule.Next(at)) }
+func (j *Job) Start(at time.Time) time.Time { return j.startOf(at, j.Schedule.Next(at)) }
 
 // Coming returns the next n ticks of the job that start after from; with excluded, also
 // those that calendars remove, which count. The nominal time of the first may be before
 // from: jitter delays its start.
-func (d Definition) Coming(from time.Time, n int, excluded bool) []schedule.Planned {
+func (j *Job) Coming(from time.Time, n int, excluded bool) []schedule.Planned {
 	coming := []schedule.Planned{}
-	for p := range schedule.Coming(d.Schedule, from.Add(-max(d.Jitter, 0)), excluded) {
+	for p := range schedule.Coming(j.Schedule, from.Add(-max(j.Jitter, 0)), excluded) {
 		if len(coming) == n {
 			break
 		}
-		if p.Tick.After(from) || !p.Excluded && d.Start(p.Tick).After(from) {
+		if p.Tick.After(from) || !p.Excluded && j.Start(p.Tick).After(from) {
 			coming = append(coming, p)
 		}
 	}
@@ -146,17 +146,9 @@ func (d Definition) Coming(from time.Time, n int, excluded bool) []schedule.Plan
 // longestCatchUpPause bounds the pause between ticks that are caught up.
 const longestCatchUpPause = 2 * time.Second
 
-// withDefaults returns a copy in which every zero value has its default.
-func (c CatchUp) withDefaults() CatchUp {
-	c.Mode = cmp.Or(c.Mode, CatchUpNone)
-	c.Window = cmp.Or(c.Window, DefaultCatchUpWindow)
-	c.Max = cmp.Or(c.Max, DefaultCatchUpMax)
-	return c
-}
-
 // CatchesUp reports whether ticks of the job are caught up.
 func (j *Job) CatchesUp() bool {
-	return j.CatchUp.Mode == CatchUpLast || j.CatchUp.Mode == CatchUpAll
+	return j.CatchUp.Mode == jobs.CatchUpLast || j.CatchUp.Mode == jobs.CatchUpAll
 }
 
 // latest is the end of a tick's catch-up; zero if the job has none.
@@ -191,7 +183,7 @@ func (j *Job) WhyNotCaughtUp(t Tick, now time.Time, newer, late int) ledger.Reas
 		return closing.Reason
 	case !t.Latest.After(now):
 		return j.NotCaughtUp(ledger.VariantWindow, closing).Reason
-	case j.CatchUp.Mode == CatchUpLast && newer > 0:
+	case j.CatchUp.Mode == jobs.CatchUpLast && newer > 0:
 		return j.NotCaughtUp(ledger.VariantLast, closing).Reason
 	case late >= j.CatchUp.Max:
 		return j.NotCaughtUp(ledger.VariantMax, closing).Reason

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -19,15 +20,15 @@ func TestScheduledTicks(t *testing.T) {
 	jittered := func(at time.Time) time.Time { return at.Add(Jitter("j", at, time.Second)) }
 	tests := []struct {
 		name         string
-		job          Definition
+		job          jobs.Job
 		start, until time.Time
 	}{
-		{"until the next tick", Definition{Name: "j", Schedule: second}, noon, noon.Add(time.Second)},
-		{"until the window's end", Definition{Name: "j", Schedule: schedule.Every{Interval: 24 * time.Hour}}, noon, noon.Add(window)},
-		{"the last tick", Definition{Name: "j", Schedule: once}, noon, noon.Add(window)},
-		{"from jitter to jitter", Definition{Name: "j", Schedule: second, Jitter: time.Hour}, jittered(noon), jittered(noon.Add(time.Second))},
-		{"jitter before a long pause", Definition{Name: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
-		{"the key's jitter", Definition{Name: "new", Key: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
+		{"until the next tick", jobs.Job{Name: "j", Schedule: second}, noon, noon.Add(time.Second)},
+		{"until the window's end", jobs.Job{Name: "j", Schedule: schedule.Every{Interval: 24 * time.Hour}}, noon, noon.Add(window)},
+		{"the last tick", jobs.Job{Name: "j", Schedule: once}, noon, noon.Add(window)},
+		{"from jitter to jitter", jobs.Job{Name: "j", Schedule: second, Jitter: time.Hour}, jittered(noon), jittered(noon.Add(time.Second))},
+		{"jitter before a long pause", jobs.Job{Name: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
+		{"the key's jitter", jobs.Job{Name: "new", Key: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
 	}
 	for _, tt := range tests {
 		got := New(tt.job).Scheduled(noon, window)
@@ -40,10 +41,10 @@ func TestScheduledTicks(t *testing.T) {
 // Only a job with reruns is claimed again: the nodes store the mode with the claim.
 func TestModeOfClaims(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[OnCrash]locking.Mode{
-		"": locking.AtMostOnce, CrashSkip: locking.AtMostOnce, CrashRerun: locking.AtLeastOnce,
+	for policy, want := range map[jobs.OnCrash]locking.Mode{
+		"": locking.AtMostOnce, jobs.CrashSkip: locking.AtMostOnce, jobs.CrashRerun: locking.AtLeastOnce,
 	} {
-		if got := (&Job{Definition{OnCrash: policy}}).Mode(); got != want {
+		if got := (&Job{jobs.Job{OnCrash: policy}}).Mode(); got != want {
 			t.Errorf("on_crash %q: mode %d, want %d", policy, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/roster"
 )
@@ -66,8 +67,8 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 		begin := func(id string) *Publisher {
 			p := New(id, "", &rollCall{}, sets, time.Now, 5*time.Second)
 			p.Serve([]*job.Job{
-				{Definition: job.Definition{Name: "b", Key: "b", Hash: "1", About: job.About{Settings: func() any { return map[string]any{"n": 12345678901234567} }}}},
-				{Definition: job.Definition{Name: "z", Key: "a", Hash: "2", About: job.About{Func: "exec", Spec: "@daily"}}},
+				{Job: jobs.Job{Name: "b", Key: "b", Hash: "1", Settings: func() any { return map[string]any{"n": 12345678901234567} }}},
+				{Job: jobs.Job{Name: "z", Key: "a", Hash: "2", Func: "exec", Spec: "@daily"}},
 			})
 			go p.Run(t.Context())
 			return p
@@ -96,7 +97,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 		time.Sleep(PublishEvery)
 		want("after a while", 2, 0)
 		sets.answer(errors.New("no quorum"))
-		first.Serve([]*job.Job{{Definition: job.Definition{Name: "b", Key: "b", Hash: "2"}}})
+		first.Serve([]*job.Job{{Job: jobs.Job{Name: "b", Key: "b", Hash: "2"}}})
 		want("without a quorum", 1, 0)
 		sets.answer(nil)
 		time.Sleep(5 * time.Second)

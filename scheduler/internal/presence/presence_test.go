@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
@@ -17,9 +18,9 @@ func (r *rollCall) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
-	for _, jobs := range r.published {
+	for _, list := range r.published {
 		var names []string
-		for _, j := range jobs {
+		for _, j := range list {
 			names = append(names, j.Name+"/"+j.Hash)
 		}
 		slices.Sort(names)
@@ -32,7 +33,7 @@ func (r *rollCall) names() []string {
 func TestNothingIsKeptToBePublishedToNobody(t *testing.T) {
 	t.Parallel()
 	p := New("r1", "", nil, nil, time.Now, 5*time.Second)
-	p.Serve([]*job.Job{{Definition: job.Definition{Name: "a", Key: "a", Hash: "1"}}})
+	p.Serve([]*job.Job{{Job: jobs.Job{Name: "a", Key: "a", Hash: "1"}}})
 	if kept := len(p.pending) + len(p.begun); kept > 0 || !p.Serves("a") {
 		t.Errorf("%d notes are kept of what is to be published, and a is served: %t", kept, p.Serves("a"))
 	}
@@ -48,7 +49,7 @@ func TestPublisher(t *testing.T) {
 		p := New("r1", "", calls, nil, time.Now, retry)
 		p.Account = func(map[string]time.Time) Accounts { return Accounts{First: time.Now()} }
 		made := func(name, hash string) *job.Job {
-			return &job.Job{Definition: job.Definition{Name: name, Key: name, Hash: hash}}
+			return &job.Job{Job: jobs.Job{Name: name, Key: name, Hash: hash}}
 		}
 		p.Serve([]*job.Job{made("a", "1"), made("b", "1")})
 		first := p.Serving()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -43,9 +44,9 @@ func TestPublishedTicks(t *testing.T) {
 		info roster.JobInfo
 		want string
 	}{
-		"excluded":      {posted{Job: &job.Job{Definition: job.Definition{Schedule: s, Hash: "1"}}}.info("a"), "2026-12-26T01:30:00Z"},
-		"no definition": {posted{Job: &job.Job{Definition: job.Definition{Schedule: unwritten{}, About: job.About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}.info("a"), ""},
-		"too long":      {posted{Job: &job.Job{Definition: job.Definition{Schedule: tooLong, About: job.About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}.info("a"), ""},
+		"excluded":      {posted{Job: &job.Job{Job: jobs.Job{Schedule: s, Hash: "1"}}}.info("a"), "2026-12-26T01:30:00Z"},
+		"no definition": {posted{Job: &job.Job{Job: jobs.Job{Schedule: unwritten{}, Spec: "@daily", Timezone: "UTC", Hash: "1"}}}.info("a"), ""},
+		"too long":      {posted{Job: &job.Job{Job: jobs.Job{Schedule: tooLong, Spec: "@daily", Timezone: "UTC", Hash: "1"}}}.info("a"), ""},
 	} {
 		got, err := tt.info.Ticks()
 		switch {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -38,7 +39,7 @@ const (
 type decision struct {
 	ledger.Entry
 	key      string // the job's, in the ledger
-	history  ledger.History
+	history  jobs.History
 	until    time.Time // the end of the tick's window, in which another replica may run it
 	early    bool      // it is missed, and came before this replica could run ticks
 	notified bool      // the observer was notified of the first failure

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -108,7 +109,7 @@ func TestRecorder(t *testing.T) {
 				go r.Run(ctx)
 				for i := range tt.add {
 					name := fmt.Sprintf("j%d", i)
-					r.add(&job.Job{Definition: job.Definition{Name: name}}, missed(name, noon, "x"), time.Time{})
+					r.add(&job.Job{Job: jobs.Job{Name: name}}, missed(name, noon, "x"), time.Time{})
 					synctest.Wait()
 				}
 				if tt.recovered > 0 {
@@ -149,7 +150,7 @@ func TestRecorderIsBounded(t *testing.T) {
 		go r.Run(ctx)
 		for i := range added {
 			name := fmt.Sprintf("j%02d", i)
-			r.add(&job.Job{Definition: job.Definition{Name: name}}, missed(name, noon, "x"), time.Time{})
+			r.add(&job.Job{Job: jobs.Job{Name: name}}, missed(name, noon, "x"), time.Time{})
 			time.Sleep(3 * time.Second) // each is tried
 		}
 		ledger.set(nil)
@@ -182,7 +183,7 @@ func TestRecorderIsBounded(t *testing.T) {
 		r.Ready(time.Time{}.Add(1))
 		go r.Run(ctx)
 		for range added {
-			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", time.Now(), "x"), time.Now().Add(time.Hour))
+			r.add(&job.Job{Job: jobs.Job{Name: "j"}}, missed("j", time.Now(), "x"), time.Now().Add(time.Hour))
 			time.Sleep(time.Second)
 		}
 		time.Sleep(2 * time.Hour)
@@ -215,21 +216,21 @@ func (s *served) Jobs(context.Context) ([]roster.JobInfo, error) {
 func TestAccountsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, jobs := new(flaky), new(served)
-		r := New(Options{Ledger: store, Roster: jobs, Limit: 10, Now: time.Now, Observer: func(event.Event) {}})
+		store, list := new(flaky), new(served)
+		r := New(Options{Ledger: store, Roster: list, Limit: 10, Now: time.Now, Observer: func(event.Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx)
 		for n, want := range []int{0, 0, 0, 1, 2, 3} {
 			if first := noon.Add(2 * time.Minute); n == 2 {
-				jobs.since.Store(&first)
+				list.since.Store(&first)
 			}
-			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon.Add(time.Duration(n)*time.Minute), "x"), time.Time{})
+			r.add(&job.Job{Job: jobs.Job{Name: "j"}}, missed("j", noon.Add(time.Duration(n)*time.Minute), "x"), time.Time{})
 			synctest.Wait()
 			if got := len(store.has); got != want {
 				t.Errorf("minute %d: %d ticks are missed, want %d", n, got, want)
 			}
 		}
-		if n := jobs.reads.Load(); n > 4 {
+		if n := list.reads.Load(); n > 4 {
 			t.Errorf("read %d times, want none once the account is known", n)
 		}
 		cancel()
@@ -245,7 +246,7 @@ func TestRecorderIsPatient(t *testing.T) {
 		r.Ready(time.Time{}.Add(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx)
-		r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon, "x"), time.Time{})
+		r.add(&job.Job{Job: jobs.Job{Name: "j"}}, missed("j", noon, "x"), time.Time{})
 		time.Sleep(time.Minute)
 		cancel()
 		<-r.ended
@@ -267,7 +268,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 			r.Ready(time.Time{}.Add(1))
 			ctx, cancel := context.WithCancel(t.Context())
 			go r.Run(ctx)
-			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", begun, "x"), time.Time{})
+			r.add(&job.Job{Job: jobs.Job{Name: "j"}}, missed("j", begun, "x"), time.Time{})
 			time.Sleep(10 * time.Minute)
 			cancel()
 			<-r.ended
@@ -327,9 +328,9 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 		go r.Run(ctx)
 		begun := time.Now()
 		const n = 2500
-		r.add(&job.Job{Definition: job.Definition{Name: "stuck"}}, missed("stuck", noon, "x"), time.Time{})
+		r.add(&job.Job{Job: jobs.Job{Name: "stuck"}}, missed("stuck", noon, "x"), time.Time{})
 		for i := range n {
-			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"), time.Time{})
+			r.add(&job.Job{Job: jobs.Job{Name: "j"}}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"), time.Time{})
 		}
 		time.Sleep(recordTimeout)
 		cancel()
@@ -398,7 +399,7 @@ func TestToldIsWhatTheLedgerHas(t *testing.T) {
 		r.Ready(time.Time{}.Add(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx)
-		r.Decided(&job.Job{Definition: job.Definition{Name: "j"}}, job.Tick{At: at, Nominal: at, Start: at, Until: at}, job.MissedFor(ledger.CodeDrained))
+		r.Decided(&job.Job{Job: jobs.Job{Name: "j"}}, job.Tick{At: at, Nominal: at, Start: at, Until: at}, job.MissedFor(ledger.CodeDrained))
 		time.Sleep(time.Minute)
 		cancel()
 		<-r.ended
@@ -449,7 +450,7 @@ func TestToldAfterTheWindow(t *testing.T) {
 				}
 				time.Sleep(tt.late)
 				tick := job.Tick{At: begun, Nominal: begun, Start: begun, Until: begun.Add(20 * time.Second)}
-				r.Decided(&job.Job{Definition: job.Definition{Name: "j"}}, tick, job.MissedFor(ledger.CodeDrained))
+				r.Decided(&job.Job{Job: jobs.Job{Name: "j"}}, tick, job.MissedFor(ledger.CodeDrained))
 				time.Sleep(2 * time.Minute)
 				cancel()
 				<-r.ended

@@ -47,6 +47,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/internal/store/unreadable"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -119,7 +120,7 @@ var (
 )
 
 // Store implements [ledger.Archive].
-func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
+func (l *Ledger) Store(ctx context.Context, job string, h jobs.History, logs ...ledger.Log) error {
 	h = h.WithDefaults()
 	args := []any{h.Keep, h.MaxAge.Milliseconds(), max(h.MaxBytes, 0)}
 	for _, log := range logs {

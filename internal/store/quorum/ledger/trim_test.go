@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -14,10 +15,10 @@ func TestNotesOfTrimmedRunsStayHidden(t *testing.T) {
 	t.Parallel()
 	minis := redistest.MiniN(t, 3)
 	c := connect(t, minis.Cluster())
-	const jobs, keep, ran, noted = 8, 12, 18, 12
+	const names, keep, ran, noted = 8, 12, 18, 12
 	name := func(j int) string { return fmt.Sprint("job-", j) }
 	minis.Stop(2)
-	for j := range jobs {
+	for j := range names {
 		for n := range ran {
 			c.run(t, name(j), n)
 		}
@@ -25,13 +26,13 @@ func TestNotesOfTrimmedRunsStayHidden(t *testing.T) {
 	minis.Start(2, true)
 	c = open(t, minis.Cluster())
 	untrue := 0
-	for j := range jobs {
+	for j := range names {
 		for n := range noted {
 			e := skipped(name(j), n, "")
 			e.Outcome, e.Reason = ledger.Missed, ledger.Reason{Code: ledger.CodeNoQuorum}
 			c.record(t, e)
 		}
-		if err := c.Store(t.Context(), name(j), ledger.History{Keep: keep}); err != nil {
+		if err := c.Store(t.Context(), name(j), jobs.History{Keep: keep}); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range c.ticks(t, name(j)) {

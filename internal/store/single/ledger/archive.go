@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -31,7 +32,7 @@ func logKey(job string, tick time.Time, token locking.Token) kv.Key {
 }
 
 // Store implements [ledger.Archive].
-func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
+func (l *Ledger) Store(ctx context.Context, job string, h jobs.History, logs ...ledger.Log) error {
 	h = h.WithDefaults()
 	doing := "storing a log of " + job
 	keys := []kv.Key{pastKey(job)}
@@ -193,7 +194,7 @@ func surplus(all []item, keep int, earliest int64) []item {
 
 // trimLogs drops the logs of a job that h does not keep, and those of ticks before the
 // earliest. Whoever stores a log meanwhile changes the past, so they are counted again.
-func (l *Ledger) trimLogs(ctx context.Context, job string, h ledger.History, earliest int64) error {
+func (l *Ledger) trimLogs(ctx context.Context, job string, h jobs.History, earliest int64) error {
 	doing := "dropping old logs of " + job
 	return l.drop(ctx, doing, job, func(p *past) (drop []kv.Key, err error) {
 		p.Logs, p.Bytes = 0, 0

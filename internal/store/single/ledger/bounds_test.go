@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/store/single/records"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -58,9 +59,9 @@ func (m *meter) measure(do func()) (calls, rows int) {
 }
 
 // fill stores the entries of ended runs.
-func fill(t *testing.T, s kv.Store, jobs, runs int) {
+func fill(t *testing.T, s kv.Store, list, runs int) {
 	t.Helper()
-	for j := range jobs {
+	for j := range list {
 		var put []kv.Write
 		for n := range runs {
 			e := records.Entry{
@@ -157,7 +158,7 @@ func TestTrimInSeveralTransactions(t *testing.T) {
 	fill(t, memory, 1, 700)
 	memory.Bounds = kv.Limits{Keys: 100, Bytes: 512 << 10}
 	l := New(memory, time.Minute)
-	if err := l.Store(t.Context(), "job-0", ledger.History{Keep: 5}); err != nil {
+	if err := l.Store(t.Context(), "job-0", jobs.History{Keep: 5}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := l.Ticks(t.Context(), ledger.Query{Job: "job-0", Limit: 1000})
@@ -174,13 +175,13 @@ func TestTrimInSeveralTransactions(t *testing.T) {
 func TestTrimBoundsRuns(t *testing.T) {
 	t.Parallel()
 	memory := &kvtest.Memory{}
-	fill(t, memory, 1, ledger.MaxKeep+100)
+	fill(t, memory, 1, jobs.MaxKeep+100)
 	l := New(memory, time.Minute)
 	if err := l.Trim(t.Context(), "job-0"); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := l.Runs(t.Context(), ledger.Query{Job: "job-0", Limit: 2 * ledger.MaxKeep}); err != nil || len(list) != ledger.MaxKeep {
-		t.Errorf("%d runs are left, %v, want %d", len(list), err, ledger.MaxKeep)
+	if list, err := l.Runs(t.Context(), ledger.Query{Job: "job-0", Limit: 2 * jobs.MaxKeep}); err != nil || len(list) != jobs.MaxKeep {
+		t.Errorf("%d runs are left, %v, want %d", len(list), err, jobs.MaxKeep)
 	}
 }
 

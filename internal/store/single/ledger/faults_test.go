@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -31,7 +32,7 @@ func TestSilentStore(t *testing.T) {
 		"Ticks":  func() error { _, err := c.Ticks(ctx, q); return err },
 		"Skim":   func() error { _, err := c.Skim(ctx, []ledger.Stretch{{Job: "job"}}, true); return err },
 		"Store": func() error {
-			return c.Store(ctx, "job", ledger.History{}, ledger.Log{Job: "job", Tick: tick(1), Token: 1})
+			return c.Store(ctx, "job", jobs.History{}, ledger.Log{Job: "job", Tick: tick(1), Token: 1})
 		},
 		"Log":       func() error { _, err := c.Ledger.Log(ctx, "job", tick(1), 1); return err },
 		"Trim":      func() error { return c.Trim(ctx, "job") },
@@ -177,12 +178,12 @@ func TestLateLog(t *testing.T) {
 		}
 		var storing sync.WaitGroup
 		storing.Go(func() {
-			if err := c.Store(t.Context(), "job", ledger.History{}, early); err != nil {
+			if err := c.Store(t.Context(), "job", jobs.History{}, early); err != nil {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
-		if err := c.Store(t.Context(), "job", ledger.History{}, final); err != nil {
+		if err := c.Store(t.Context(), "job", jobs.History{}, final); err != nil {
 			t.Error(err)
 		}
 		storing.Wait()

@@ -38,6 +38,7 @@ import (
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -57,7 +58,7 @@ type Ledger struct {
 // New returns the ledger on s. Recorded ticks may be ahead of the store's clock by half the
 // grace, which is that of the locks.
 func New(s kv.Store, grace time.Duration) *Ledger {
-	return &Ledger{access: access{store: s}, grace: grace, keep: ledger.MaxKeep}
+	return &Ledger{access: access{store: s}, grace: grace, keep: jobs.MaxKeep}
 }
 
 // RemembersSince implements [ledger.Rememberer]. The store has what was stored in its incarnation,

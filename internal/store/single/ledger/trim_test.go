@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -33,7 +34,7 @@ func TestListingsAreThoseOfAModel(t *testing.T) {
 				}
 			case 3:
 				keep := rapid.IntRange(1, 9).Draw(rt, "keep")
-				if err := c.Store(t.Context(), "job", ledger.History{Keep: keep}); err != nil {
+				if err := c.Store(t.Context(), "job", jobs.History{Keep: keep}); err != nil {
 					rt.Fatal(err)
 				}
 				m.trim(keep)

@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	kept "github.com/quorate/quorate/internal/store/single/ledger"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	asked "github.com/quorate/quorate/scheduler/commands"
@@ -137,7 +138,7 @@ func (w *World) ledger(t *testing.T) {
 			return lockerOn(tb, s, timeout), kept.New(s, time.Second)
 		},
 		Short: 2100 * time.Millisecond,
-		Keep:  ledger.MaxKeep,
+		Keep:  jobs.MaxKeep,
 	}
 	t.Run("Ledger", func(t *testing.T) { t.Parallel(); schedtest.RunLedger(t, b) })
 	t.Run("Archive", func(t *testing.T) { t.Parallel(); schedtest.RunArchive(t, b) })

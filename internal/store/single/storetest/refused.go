@@ -36,13 +36,13 @@ const (
 func RefusedEnds(t *testing.T, open func(t *testing.T) Refusing) {
 	t.Helper()
 	for name, c := range map[string]struct {
-		onCrash scheduler.OnCrash
+		onCrash jobs.OnCrash
 		claim   bool // it is refused, not the end
 	}{
-		"skip": {onCrash: scheduler.CrashSkip}, "rerun": {onCrash: scheduler.CrashRerun},
-		"claim, skip": {scheduler.CrashSkip, true}, "claim, rerun": {scheduler.CrashRerun, true},
+		"skip": {onCrash: jobs.CrashSkip}, "rerun": {onCrash: jobs.CrashRerun},
+		"claim, skip": {jobs.CrashSkip, true}, "claim, rerun": {jobs.CrashRerun, true},
 	} {
-		if testing.Short() && c.claim == (c.onCrash == scheduler.CrashRerun) {
+		if testing.Short() && c.claim == (c.onCrash == jobs.CrashRerun) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func RefusedEnds(t *testing.T, open func(t *testing.T) Refusing) {
 	}
 }
 
-func (r Refusing) ends(t *testing.T, onCrash scheduler.OnCrash, claim bool) {
+func (r Refusing) ends(t *testing.T, onCrash jobs.OnCrash, claim bool) {
 	spec, err := schedule.Parse("@every "+refusedEvery.String(), schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func (r Refusing) ends(t *testing.T, onCrash scheduler.OnCrash, claim bool) {
 	}
 	var mu sync.Mutex
 	var ran []time.Time // ticks
-	job := scheduler.Job{Name: "job", Schedule: spec, OnCrash: onCrash, Handler: func(_ context.Context, run jobs.Run) error {
+	job := jobs.Job{Name: "job", Schedule: spec, OnCrash: onCrash, Handler: func(_ context.Context, run jobs.Run) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if ran = append(ran, run.Tick); len(ran) == 1 && !claim {
@@ -82,7 +82,7 @@ func (r Refusing) ends(t *testing.T, onCrash scheduler.OnCrash, claim bool) {
 		if c, err = single.Open(r.Open(t), claims.Config{TTL: refusedTTL}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := scheduler.New(scheduler.Config{Replica: id, Stores: c.Stores(), Timing: scheduler.Timing{TTL: refusedTTL}}, []scheduler.Job{job})
+		s, err := scheduler.New(scheduler.Config{Replica: id, Stores: c.Stores(), Timing: scheduler.Timing{TTL: refusedTTL}}, []jobs.Job{job})
 		if err != nil {
 			t.Fatal(err)
 		}
