@@ -26,7 +26,7 @@ import (
 // withCluster calls fn with the server that the flags name, else with the store.
 func (a *cli) withCluster(ctx context.Context, fn func(cluster.Cluster) error) error {
 	if a.server == "" {
-		return a.withStore(ctx, func(s *cluster.Store) error { return fn(s) })
+		return a.withStore(ctx, func(s *cluster.Store) error { return fn(s.Service()) })
 	}
 	s, err := cluster.NewServer(a.server, a.tokenFile)
 	if err != nil {
@@ -98,8 +98,14 @@ no live replica has the job, which can appear some minutes after its removal.`,
 		Example: `  quorate jobs
   quorate jobs forget old-report      # it was removed permanently`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
-			rows, warning, err := cl.Jobs(ctx)
-			a.warnOf(warning)
+			rows, err := cluster.Collect(0, func(after string) (view.Page[view.Job], error) {
+				p, err := cl.Jobs(ctx, view.JobQuery{After: after})
+				if err != nil && p.Items != nil {
+					p.Unknown, err = view.Optional("pauses are unknown: "+err.Error()), nil
+				}
+				a.warnOf(view.Text(p.Unknown))
+				return p, err
+			})
 			return printRows(a, asOfNow(jobListing), rows, err)
 		}),
 	}
@@ -349,12 +355,17 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 			return nil
 		},
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			taken, warning, err := cl.Release(ctx, a.sign(commands.Command{Kind: commands.Release, Job: args[0]}), token)
-			if err != nil {
+			taken, err := cl.Release(ctx, a.sign(commands.Command{Kind: commands.Release, Job: args[0]}), locking.Token(token))
+			switch {
+			case errors.Is(err, locking.ErrSeveral):
+				return failure.Usagef("%w, with --token", err)
+			case err != nil && taken.Job == "":
 				return err
 			}
 			fmt.Fprint(a.Out, released(taken))
-			a.warnOf(warning)
+			if err != nil {
+				a.warn("the audit log could not record it: %v", err)
+			}
 			return nil
 		}),
 	}

@@ -177,10 +177,10 @@ func trigger(ctx context.Context, a *cli, command commands.Command, wait bool) e
 			return err
 		}
 		if !wait {
-			a.say("%s: requested run %s; see quorate runs %s, or quorate audit", command.Job, asked.Run, command.Job)
+			a.say("%s: requested run %s; see quorate runs %s, or quorate audit", command.Job, cluster.RunID(asked, command.Job), command.Job)
 			return nil
 		}
-		row, err := asked.Wait(ctx)
+		row, err := cl.Wait(ctx, asked, command.Job)
 		if row == nil {
 			return err
 		}
@@ -315,12 +315,12 @@ the configuration. --id ends the pause with an ID from quorate pauses.`,
 // pauseOrResume requests the command, or ends the pause with the ID.
 func pauseOrResume(ctx context.Context, a *cli, command commands.Command, id string) error {
 	return a.withCluster(ctx, func(cl cluster.Cluster) error {
-		done, warning, err := cl.PauseOrResume(ctx, a.sign(command), id)
+		done, err := cl.PauseOrResume(ctx, a.sign(command), id)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Target(), command.Kind, view.Text(done.By))
-		a.warnOf(warning)
+		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Command.Target(), command.Kind, view.Text(done.Command.By))
+		a.warnOf(view.Text(done.Doubt))
 		return nil
 	})
 }
@@ -445,7 +445,11 @@ last 200 refused ones.`,
 				return err
 			}
 			return a.withCluster(c.Context(), func(cl cluster.Cluster) error {
-				rows, err := cl.Audit(c.Context(), q)
+				rows, err := cluster.Collect(q.Limit, func(after string) (view.Page[view.Command], error) {
+					q.After = after
+					return cl.Audit(c.Context(), q)
+				})
+				rows = rows[:min(len(rows), q.Limit)]
 				return printRows(a, auditListing, rows, err)
 			})
 		},

@@ -12,6 +12,8 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
@@ -21,16 +23,20 @@ import (
 )
 
 // A snapshot is a cluster that stays as it is.
-type snapshot []view.Node
+type snapshot []health.Node
 
-func (snapshot) NodeKind() string { return view.KindNode }
+func (snapshot) OneStore() bool { return false }
 
-func (s snapshot) Nodes(context.Context) []view.Node        { return s }
-func (snapshot) Checks(context.Context) []view.Check        { return nil }
-func (snapshot) Locks(context.Context) ([]view.Lock, error) { return nil, nil }
-func (snapshot) evict(context.Context, string, locking.Token, string) (view.Lock, error) {
-	return view.Lock{}, view.ErrNotFound
+func (s snapshot) Inspect(context.Context) []health.Node { return s }
+func (snapshot) Check(context.Context) health.Checkup    { return health.Checkup{} }
+func (snapshot) Service(context.Context, string, bool) (string, error) {
+	return "", nil
 }
+func (snapshot) Holders(context.Context) ([]locking.Holding, error) { return nil, nil }
+func (snapshot) Evict(context.Context, string, locking.Token, string) (locking.Holding, error) {
+	return locking.Holding{}, locking.ErrNotHeld
+}
+func (snapshot) ForgetLock(context.Context, string) error { return nil }
 
 // A heard roster has replicas that were heard of at other times than in the test.
 type heard struct {
@@ -46,6 +52,8 @@ func (h heard) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	return list, err
 }
 
+func (h heard) Remembered(ctx context.Context) ([]scheduler.Replica, error) { return h.Replicas(ctx) }
+
 // A host is shown by a dashboard.
 type host view.Host
 
@@ -55,20 +63,20 @@ func (h host) Shown() view.Host { return view.Host(h) }
 // the same cluster.
 func TestHealthIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	nodes := snapshot{{Node: "n1", State: "voting"}, {Node: "n2", State: "refusing"}, {Node: "n3", State: "slow"}}
-	peers := heard{new(schedtest.Roster), map[string]time.Duration{"mute": view.SilentAfter + 2*time.Second}}
-	for _, r := range []roster.Replica{
-		{ID: "fine", State: roster.StateReady}, {ID: "mute", State: roster.StateReady}, {ID: "late", State: roster.StateDraining},
+	nodes := snapshot{{Name: "n1", Reachable: true, Vouches: true}, {Name: "n2", Reachable: true, Refuses: true}, {Name: "n3", Slow: true}}
+	roster := heard{new(schedtest.Roster), map[string]time.Duration{"mute": view.SilentAfter + 2*time.Second}}
+	for _, r := range []scheduler.Replica{
+		{ID: "fine", State: scheduler.StateReady}, {ID: "mute", State: scheduler.StateReady}, {ID: "late", State: scheduler.StateDraining},
 	} {
 		if _, err := peers.Roster.Beat(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s, err := dashboard.Mount(host{
-		Control: view.Control{
-			Reader: view.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: peers, JobSets: peers, Commands: new(schedtest.Commands)}, Evict: nodes.evict,
-		},
-		Nodes: nodes,
+		Control: view.Control{Reader: view.Reader{
+			Records: store.Records{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Commands: new(schedtest.Commands)},
+			Health:  nodes, Claims: nodes,
+		}},
 	}, dashboard.Config{Anonymous: identity.AnonymousAll})
 	if err != nil {
 		t.Fatal(err)

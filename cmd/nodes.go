@@ -187,9 +187,9 @@ quorum of its nodes, does not answer.`,
 			switch {
 			case err != nil:
 				return err
-			case c.Silent != nil:
-				return c.Silent
-			case c.Unwell:
+			case c.Silent() != nil:
+				return c.Silent()
+			case c.Unwell():
 				return errUnwell
 			}
 			return nil
@@ -200,7 +200,7 @@ quorum of its nodes, does not answer.`,
 }
 
 // printCheckup prints the rows, and below a table the findings and the advice.
-func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
+func printCheckup(w io.Writer, c view.Checkup, format string) error {
 	if err := checkListing(c.Rows).Print(w, format); err != nil || format == "json" {
 		return err
 	}

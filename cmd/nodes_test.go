@@ -14,61 +14,62 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // checkup is one node of each kind.
-func checkup() membership.Checkup {
-	well := membership.Status{
+func checkup() health.Checkup {
+	well := health.Node{
 		Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true,
 		Role: "master", Version: "7.0.15", RunID: "a3f1d1c6f7f04f3c8b6a", Persistence: "aof", MaxmemoryPolicy: "noeviction",
 		Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, Epoch: 1,
 		Since: tick.Add(-time.Hour + 250*time.Millisecond), Vouches: true, VouchesAt: tick.Add(-59 * time.Minute),
 		RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
 	}
-	like := func(name, id string, change func(*membership.Status)) membership.Status {
+	like := func(name, id string, change func(*health.Node)) health.Node {
 		s := well
 		s.Name, s.URL, s.RunID = name, "redis://"+name, id
 		change(&s)
 		return s
 	}
-	restarted := like("10.0.1.1:6379", "b4c2", func(s *membership.Status) {
+	restarted := like("10.0.1.1:6379", "b4c2", func(s *health.Node) {
 		s.Since, s.Vouches, s.VouchesAt = tick, false, tick.Add(20*time.Second)
 		s.Why = "it came, or came back, at 02:00:00Z and may have lost its memory: it votes on ticks after 02:00:20Z"
 		s.Persistence, s.MaxmemoryPolicy = "none", "volatile-lru"
 		s.Warnings = []string{"maxmemory-policy volatile-lru may evict leases: run CONFIG SET maxmemory-policy noeviction there"}
 	})
-	declared := like("redis-3.example.internal:6379", "c5d3", func(s *membership.Status) { s.Since, s.VouchesAt = time.Time{}, time.Unix(20, 0) })
-	sealed := like("10.0.3.1:6379", "d6e4", func(s *membership.Status) {
+	declared := like("redis-3.example.internal:6379", "c5d3", func(s *health.Node) { s.Since, s.VouchesAt = time.Time{}, time.Unix(20, 0) })
+	sealed := like("10.0.3.1:6379", "d6e4", func(s *health.Node) {
 		s.SealedFor = []string{"10.0.4.1:6379", "10.0.5.1:6379"}
+		s.Refuses = true
 		s.Err = &membership.RefusedError{Node: s.Name, Reason: "the node is sealed for a change to the list [10.0.4.1:6379 10.0.5.1:6379]: finish it with quorate nodes change"}
 	})
-	down := membership.Status{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
-	checked := func(s membership.Status, used int64, findings ...membership.Finding) membership.Status {
+	down := health.Node{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
+	checked := func(s health.Node, used int64, findings ...health.Finding) health.Node {
 		s.UsedMemory, s.Findings = used, findings
 		return s
 	}
 	best := checked(well, 12<<20)
 	best.Fsync, best.MaxMemory, best.MayRestart = "always", 100<<20, true
-	durable := checked(declared, 3<<20, membership.Finding{
-		Topic: "persistence", Level: membership.Note,
+	durable := checked(declared, 3<<20, health.Finding{
+		Topic: "persistence", Level: health.Note,
 		Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice",
 	})
 	durable.Fsync = "everysec"
-	return membership.Checkup{
-		Nodes: []membership.Status{
+	return health.Checkup{
+		Nodes: []health.Node{
 			best,
 			checked(restarted, 3<<20,
-				membership.Finding{Topic: "state", Level: membership.Wait, Text: restarted.Why},
-				membership.Finding{Topic: "eviction", Level: membership.Fix, Text: restarted.Warnings[0]}),
+				health.Finding{Topic: "state", Level: health.Wait, Text: restarted.Why},
+				health.Finding{Topic: "eviction", Level: health.Fix, Text: restarted.Warnings[0]}),
 			durable,
-			checked(sealed, 0, membership.Finding{Topic: "state", Level: membership.Fix, Text: "it is sealed"}),
-			checked(down, 0, membership.Finding{Topic: "state", Level: membership.Fix, Text: "it does not answer"}),
+			checked(sealed, 0, health.Finding{Topic: "state", Level: health.Fix, Text: "it is sealed"}),
+			checked(down, 0, health.Finding{Topic: "state", Level: health.Fix, Text: "it does not answer"}),
 		},
-		Local:  []membership.Finding{{Topic: "clock", Level: membership.Fix, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
+		Local:  []health.Finding{{Topic: "clock", Level: health.Fix, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
 		NextAt: tick.Add(20 * time.Second),
 	}
 }
@@ -78,7 +79,7 @@ func TestGoldenNodes(t *testing.T) {
 	c := checkup()
 	for _, format := range []string{"json", "table"} {
 		var list, check bytes.Buffer
-		if err := errors.Join(printNodes(&list, quorum.NodeRows(c.Nodes), format), printCheckup(&check, cluster.Judge(5, c), format)); err != nil {
+		if err := errors.Join(printNodes(&list, view.NodeRows(c.Nodes, false), format), printCheckup(&check, view.NewCheckup(c, false), format)); err != nil {
 			t.Fatal(err)
 		}
 		cmdtest.Golden(t, "nodes."+format, list.String())
@@ -89,16 +90,17 @@ func TestGoldenNodes(t *testing.T) {
 func TestAdviceOnRestarts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		checkup membership.Checkup
+		checkup health.Checkup
 		size    int
 		want    string
 	}{
-		{membership.Checkup{Next: "a:1"}, 3, "a:1 may be restarted now"},
-		{membership.Checkup{NextAt: tick}, 3, "not before 2026-12-01T02:00:00Z"},
-		{membership.Checkup{}, 1, "there is only one node"},
-		{membership.Checkup{}, 3, "no node may be restarted"},
+		{health.Checkup{Next: "a:1"}, 3, "a:1 may be restarted now"},
+		{health.Checkup{NextAt: tick}, 3, "not before 2026-12-01T02:00:00Z"},
+		{health.Checkup{}, 1, "there is only one node"},
+		{health.Checkup{}, 3, "no node may be restarted"},
 	} {
-		if got := cluster.Judge(c.size, c.checkup).Advice; !strings.HasPrefix(got, c.want) {
+		c.checkup.Nodes = make([]health.Node, c.size)
+		if got := view.NewCheckup(c.checkup, false).Advice; !strings.HasPrefix(got, c.want) {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -190,13 +192,13 @@ func TestServiceOfTheStore(t *testing.T) {
 			t.Errorf("run %s: exit code %d, %s", args, code, stderr)
 		}
 	}
-	store, err := cluster.Open(t.Context(), config.Source{Path: path}, nil, nil)
+	kept, err := cluster.Open(t.Context(), config.Source{Path: path}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = store.Close() }()
+	defer func() { _ = kept.Close() }()
 	for _, process := range []string{"1", "2"} {
-		if _, err := store.Control.Roster.Beat(t.Context(), roster.Replica{ID: "web", Instance: process, State: roster.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
+		if _, err := kept.Control.Records.Roster.Beat(t.Context(), scheduler.Replica{ID: "web", Instance: process, State: scheduler.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ func TestLimit(t *testing.T) {
 		app := &cli{App: App{Out: &out, Err: &out}, format: "table"}
 		ctx, cancel := context.WithCancel(t.Context())
 		looks := 0
-		read := func(_ context.Context, q ledger.Query) ([]view.Run, error) {
+		read := func(_ context.Context, q view.EntryQuery) ([]view.Run, error) {
 			var all []view.Run
 			for n := range min(q.Limit, 30) {
 				all = append(all, view.NewRun(ledger.Entry{Job: "j", Tick: tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: ledger.Succeeded}))
@@ -67,8 +67,8 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%d rows, want two of the past and the long run that ended later:\n%s", n, &out)
 		}
 		out.Reset()
-		more := func(ctx context.Context, _ ledger.Query) ([]view.Run, error) {
-			return read(ctx, ledger.Query{Limit: 30})
+		more := func(ctx context.Context, _ view.EntryQuery) ([]view.Run, error) {
+			return read(ctx, view.EntryQuery{Limit: 30})
 		}
 		if err := show(t.Context(), app, selection{limit: 2}, runSource(more)); err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func follows(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var warned, got strings.Builder
-	f := follower[view.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, ledger.Query) ([]view.Run, error) {
+	f := follower[view.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, view.EntryQuery) ([]view.Run, error) {
 		if len(looks) == 0 {
 			cancel()
 			return nil, ctx.Err()

@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single/postgres"
-	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/commands"
 )
@@ -157,9 +157,9 @@ func storeInitCommand(a *cli) *cobra.Command {
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
 				switch {
 				case named:
-					kept, err := s.Service(c.Context(), service, true)
+					kept, err := s.Kept.Service(c.Context(), service, true)
 					if err == nil {
-						fmt.Fprintf(a.Out, "%s belongs to service %s\n", s.About().Name, kept)
+						fmt.Fprintf(a.Out, "%s belongs to service %s\n", s.Service().Name, kept)
 					}
 					return err
 				case ahead:
@@ -286,7 +286,7 @@ and copy again.`,
 
 // copyStore copies from the store of one configuration to that of another.
 func copyStore(ctx context.Context, a *cli, paths [2]string) (err error) {
-	var sides [2]storecopy.Side
+	var sides [2]store.Side
 	for i, path := range paths {
 		source := a.source()
 		source.Path = path
@@ -295,9 +295,9 @@ func copyStore(ctx context.Context, a *cli, paths [2]string) (err error) {
 			return err2
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
-		sides[i] = s.Side()
+		sides[i] = s.Kept.Side(s.Namespace)
 	}
-	n, err := storecopy.Run(ctx, sides[0], sides[1], a.sign(commands.Command{}).By)
+	n, err := store.Copy(ctx, sides[0], sides[1], a.sign(commands.Command{}).By)
 	if err != nil {
 		return err
 	}

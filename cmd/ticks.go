@@ -34,12 +34,13 @@ from the schedule that was served last; with --server only for one job.`,
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			from := tickSource(func(ctx context.Context, q ledger.Query) ([]view.Tick, error) {
-				return cl.Ticks(ctx, strings.Join(args, ""), q)
+			from := tickSource(func(ctx context.Context, q view.EntryQuery) ([]view.Tick, error) {
+				return cluster.Entries(ctx, q, cl.Ticks)
 			})
 			if len(args) == 0 {
 				from.table = allTicksTable
 			}
+			s.job = strings.Join(args, "")
 			return show(ctx, a, s, from)
 		}),
 	}
@@ -61,8 +62,10 @@ func runsCommand(a *cli) *cobra.Command {
 			if slices.Contains(s.outcomes, string(ledger.Missed)) {
 				return failure.Usagef("--outcome missed: a missed tick has no run; quorate ticks --outcome missed lists them")
 			}
-			return show(ctx, a, s, runSource(func(ctx context.Context, q ledger.Query) ([]view.Run, error) {
-				return cl.Runs(ctx, strings.Join(args, ""), q, s.follow)
+			s.job = strings.Join(args, "")
+			return show(ctx, a, s, runSource(func(ctx context.Context, q view.EntryQuery) ([]view.Run, error) {
+				q.Each = q.Each && (s.follow || q.Filters() || !q.Before.IsZero())
+				return cluster.Entries(ctx, q, cl.Runs)
 			}))
 		}),
 	}
@@ -168,6 +171,7 @@ func printLog(w io.Writer, r view.Log, format string) error {
 
 // A selection holds the filters of a listing of ticks or runs.
 type selection struct {
+	job                string // "": of all
 	since, until       string
 	outcomes, triggers []string
 	reasons            []string
@@ -203,9 +207,9 @@ func textsOf[T ~string](values []T) []string {
 	return list
 }
 
-// query returns the query that the flags stand for, without a job.
-func (s selection) query(now time.Time) (ledger.Query, error) {
-	q := ledger.Query{Limit: s.limit}
+// query returns the query that the flags stand for.
+func (s selection) query(now time.Time) (view.EntryQuery, error) {
+	q := view.EntryQuery{Limit: s.limit, Job: s.job, Each: s.job == ""}
 	var err error
 	if q.Since, err = instant("--since", s.since, now); err != nil {
 		return q, err
@@ -254,16 +258,16 @@ func chosen[T ~string](flag string, values []string, known []T) ([]T, error) {
 type source[R any] struct {
 	// read returns the rows that match a query, newest first. If it returns rows and an
 	// error, rows are missing.
-	read  func(ctx context.Context, q ledger.Query) ([]R, error)
+	read  func(ctx context.Context, q view.EntryQuery) ([]R, error)
 	run   func(R) view.Run // of a row
 	table func([]R) output.Table[R]
 }
 
-func tickSource(read func(context.Context, ledger.Query) ([]view.Tick, error)) source[view.Tick] {
+func tickSource(read func(context.Context, view.EntryQuery) ([]view.Tick, error)) source[view.Tick] {
 	return source[view.Tick]{read, func(t view.Tick) view.Run { return t.Run }, tickTable}
 }
 
-func runSource(read func(context.Context, ledger.Query) ([]view.Run, error)) source[view.Run] {
+func runSource(read func(context.Context, view.EntryQuery) ([]view.Run, error)) source[view.Run] {
 	return source[view.Run]{read, func(r view.Run) view.Run { return r }, runTable}
 }
 
@@ -294,7 +298,7 @@ const (
 // A follower polls, and passes on each row that has ended since, once.
 type follower[R any] struct {
 	source[R]
-	query ledger.Query
+	query view.EntryQuery
 	first int // how many past rows it starts with
 	warn  func(format string, args ...any)
 

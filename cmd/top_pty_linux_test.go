@@ -211,9 +211,8 @@ const (
 )
 
 // crashing is a cluster whose nodes cannot be listed because of a bug.
-type crashing struct{ cluster.Cluster }
+type crashing struct{ view.Service }
 
-func (crashing) About() cluster.About                       { return cluster.About{} }
 func (crashing) Nodes(context.Context) ([]view.Node, error) { panic("no map") }
 
 // TestTopCrash: a crash while reading restores the terminal, and is reported afterwards.
@@ -223,7 +222,7 @@ func TestTopCrash(t *testing.T) {
 	before := p.modes()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := top.Run(ctx, p.back, p.back, crashing{}, top.Options{Every: time.Second, Back: time.Hour}); err == nil || !strings.Contains(err.Error(), "bug: no map") {
+	if err := top.Run(ctx, p.back, p.back, cluster.Cluster{Service: crashing{}}, top.Options{Every: time.Second, Back: time.Hour}); err == nil || !strings.Contains(err.Error(), "bug: no map") {
 		t.Errorf("it ends with %v", err)
 	}
 	p.shows(enterScreen)

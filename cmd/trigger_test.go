@@ -98,7 +98,7 @@ func publish(t *testing.T, file string, registry *jobs.Registry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := quorum.Open(read.Redis)
+	c, err := quorum.Open(read.Redis, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

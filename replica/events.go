@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -40,13 +40,13 @@ func (e events) observe(ev event.Event) {
 	case event.Claimed:
 		e.log.Info("tick won", slog.String("job", en.Job), slog.String("tick", claimed(en)), slog.Any("token", en.Token),
 			slog.Int("attempt", en.Attempt), votes(en.Votes), slog.Duration("took", ev.Took))
-	case event.Lost:
-		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err))
-	case event.Retrying:
-		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err), "in", ev.In)
-	case event.Unread:
-		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", oneLine(ev.Err))
-	case event.Decided: // another replica may run it: what this one knows concerns nobody yet
+	case scheduler.EventLost:
+		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", store.OneLine(ev.Err))
+	case scheduler.EventRetrying:
+		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", store.OneLine(ev.Err), "in", ev.In)
+	case scheduler.EventUnread:
+		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", store.OneLine(ev.Err))
+	case scheduler.EventDecided: // another replica may run it: what this one knows concerns nobody yet
 		e.log.Info("not run here", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
 	case event.Settled:
 		e.settled(en, ev.Err)
@@ -54,13 +54,13 @@ func (e events) observe(ev event.Event) {
 		e.extended(ev)
 	case event.Late:
 		e.log.Warn("run starts late", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "by", ev.By)
-	case event.LeaseLost:
-		e.log.Warn("lease lost: the run is told to stop", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "cause", oneLine(ev.Err))
-	case event.Chained:
+	case scheduler.EventLeaseLost:
+		e.log.Warn("lease lost: the run is told to stop", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "cause", store.OneLine(ev.Err))
+	case scheduler.EventChained:
 		e.chained(ev)
-	case event.NotArchived:
-		e.log.Warn("the log of a run could not be stored", "job", en.Job, "tick", claimed(en), "error", oneLine(ev.Err))
-	case event.Overdue:
+	case scheduler.EventNotArchived:
+		e.log.Warn("the log of a run could not be stored", "job", en.Job, "tick", claimed(en), "error", store.OneLine(ev.Err))
+	case scheduler.EventOverdue:
 		e.log.Error("job ignores the end of its context", "job", en.Job, "tick", claimed(en), "token", en.Token, "since", ev.Since)
 	case event.Finished:
 		e.finished(en, ev.Err)
@@ -128,7 +128,7 @@ func (e events) recorded(en ledger.Entry, err error) {
 		o.since, o.dropped = time.Now(), 0
 		args := []any{}
 		if !errors.Is(err, locking.ErrNoQuorum) { // that the store is silent is said elsewhere, with the cause
-			args = append(args, "error", oneLine(err))
+			args = append(args, "error", store.OneLine(err))
 		}
 		e.log.Warn("the ledger cannot be written: it gets the ticks that did not run later", args...)
 	case o.ticks > 0:
@@ -153,9 +153,9 @@ func (e events) extended(ev event.Event) {
 	failedBefore := len(last) > 1 && last[len(last)-2].Failed
 	switch {
 	case ev.Err != nil && failedBefore:
-		e.log.Debug("lease not extended", append(attrs, "error", oneLine(ev.Err))...)
+		e.log.Debug("lease not extended", append(attrs, "error", store.OneLine(ev.Err))...)
 	case ev.Err != nil:
-		e.log.Warn("lease not extended", append(attrs, "error", oneLine(ev.Err))...)
+		e.log.Warn("lease not extended", append(attrs, "error", store.OneLine(ev.Err))...)
 	case failedBefore:
 		e.log.Info("lease extended again", attrs...)
 	default:
@@ -166,7 +166,7 @@ func (e events) extended(ev event.Event) {
 func (e events) chained(ev event.Event) {
 	attrs := []any{"job", ev.Entry.Job, "run", ev.Run, "triggers", ev.Triggers}
 	if ev.Err != nil {
-		e.log.Error("job was not triggered by the end of a run", append(attrs, "error", oneLine(ev.Err))...)
+		e.log.Error("job was not triggered by the end of a run", append(attrs, "error", store.OneLine(ev.Err))...)
 		return
 	}
 	e.log.Info("job triggered by the end of a run", attrs...)
@@ -189,7 +189,7 @@ func (e events) finished(en ledger.Entry, released error) {
 	}
 	write("run ended", attrs...)
 	if released != nil {
-		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "error", oneLine(released))
+		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "error", store.OneLine(released))
 	}
 }
 
@@ -204,7 +204,7 @@ func (e events) draining(running []string) {
 // nodes logs what happens to nodes.
 func (e events) nodes() membership.Observer {
 	return membership.Observer{
-		Down: func(node string, err error) { e.ofNode(e.log.Warn, "node is down", node, "error", oneLine(err)) },
+		Down: func(node string, err error) { e.ofNode(e.log.Warn, "node is down", node, "error", store.OneLine(err)) },
 		Up:   func(node string) { e.ofNode(e.log.Info, "node answers again", node) },
 		Formatted: func(node string, until time.Time) {
 			e.ofNode(e.log.Info, "blank node joined; it abstains for a grace", node, "until", jobs.FormatTick(until))
@@ -256,9 +256,6 @@ func votes(v locking.Votes) slog.Attr {
 	return slog.String("votes", strconv.Itoa(v.For)+"/"+strconv.Itoa(v.Of))
 }
 
-// oneLine is the text of err for a log line: joined errors have several lines.
-func oneLine(err error) string { return config.OneLine(err.Error()) }
-
 // manyJobs is from how many on the jobs of an update are counted, not listed.
 const manyJobs = 20
 
@@ -281,7 +278,7 @@ func (e events) updated(d event.Diff) {
 // forgotten says that nothing is left of a job, or why something is.
 func (e events) forgotten(job string, served time.Time, err error) {
 	if err != nil {
-		e.log.Warn("job not forgotten: it is tried again", "job", job, "last_served", jobs.FormatTick(served), "error", oneLine(err))
+		e.log.Warn("job not forgotten: it is tried again", "job", job, "last_served", jobs.FormatTick(served), "error", store.OneLine(err))
 		return
 	}
 	e.log.Info("job forgotten: nobody has served it for scheduler.forget_after", "job", job, "last_served", jobs.FormatTick(served))
@@ -291,7 +288,7 @@ func (e events) forgotten(job string, served time.Time, err error) {
 func (e events) stranger(ev event.Event) {
 	where := e.log.With("other", ev.Other, "program", programName(), "since", jobs.FormatTick(ev.Since.Round(0)))
 	if ev.Err != nil {
-		where.Warn("another live replica serves another set of jobs, and no roll-out explains it; whether they have the same names is not known", "error", oneLine(ev.Err))
+		where.Warn("another live replica serves another set of jobs, and no roll-out explains it; whether they have the same names is not known", "error", store.OneLine(ev.Err))
 		return
 	}
 	where.Warn(view.StrangersText, "jobs", len(ev.Jobs), "first", ev.Jobs[:min(len(ev.Jobs), manyJobs)])
@@ -319,9 +316,9 @@ func (e events) updateFailed(err error) {
 	case err == nil:
 		e.log.Info("the new jobs are valid again")
 	case errors.Is(err, scheduler.ErrHalfWritten):
-		e.log.Warn("the new jobs may be half written: the old jobs continue until they were read again", "error", oneLine(err))
+		e.log.Warn("the new jobs may be half written: the old jobs continue until they were read again", "error", store.OneLine(err))
 	case !ok:
-		e.log.Error("new jobs were not applied: "+kept, "error", oneLine(err))
+		e.log.Error("new jobs were not applied: "+kept, "error", store.OneLine(err))
 	default:
 		for line := range strings.Lines(config.Error()) {
 			e.log.Error("the configuration was not applied: "+kept, "error", strings.TrimSuffix(line, "\n"))

@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -164,7 +165,7 @@ func TestForgetLeavesNoKey(t *testing.T) {
 	stop := start(t.Context(), r)
 	<-began
 	eventually(t, "Forget is refused while the job runs", func() bool {
-		err := r.backend.Stores().Forget(t.Context(), "customer")
+		err := store.ForScheduler(r.store).Forget(t.Context(), "customer")
 		if !errors.Is(err, locking.ErrTaken) && !errors.Is(err, locking.ErrNoQuorum) {
 			t.Fatalf("while the job runs: %v", err)
 		}
@@ -174,14 +175,14 @@ func TestForgetLeavesNoKey(t *testing.T) {
 	r.Refresh()
 	close(release)
 	eventually(t, "no key is left", func() bool {
-		_ = r.backend.Stores().Forget(t.Context(), "customer") // the run's log may come after the first time
+		_ = store.ForScheduler(r.store).Forget(t.Context(), "customer") // the run's log may come after the first time
 		return len(keysOf("customer", keysOn(t, servers))) == 0
 	})
 	<-ran
 	if len(keysOf("a", keysOn(t, servers))) == 0 {
 		t.Error("nothing is kept of the other job")
 	}
-	if err := r.backend.Stores().Forget(t.Context(), "customer"); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
+	if err := store.ForScheduler(r.store).Forget(t.Context(), "customer"); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
 		t.Errorf("when nothing is left: %v", err)
 	}
 	if err := stop(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -62,8 +63,8 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		}
 		defer set.Close()
 		set.Learn(t.Context())
-		store := quorumledger.New(set)
-		list, err := view.Reader{Ledger: store, Roster: store}.Ticks(t.Context(), "j", ledger.Query{Limit: 100})
+		kept := quorumledger.New(set)
+		list, err := view.Reader{Records: store.Records{Ledger: kept, Roster: kept}}.TicksOf(t.Context(), "j", ledger.Query{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

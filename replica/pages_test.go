@@ -191,11 +191,14 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 		t.Fatal(err)
 	}
 	nodes.Redis.Dial = c.traffic.dial
-	if c.Cluster, err = quorum.Open(nodes.Redis); err != nil {
+	if c.Cluster, err = quorum.Open(nodes.Redis, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	declareNew(t, c.Set)
+	if err := c.Join(t.Context()); err != nil { // as the replica that serves the pages has
+		t.Fatal(err)
+	}
 	now := time.Now().Truncate(time.Minute)
 	c.publish(t, jobs, now)
 	for _, s := range c.servers {
@@ -210,9 +213,9 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 			t.Fatal(err)
 		}
 	}
-	control := c.Control()
+	control := view.ControlOf(c)
 	control.Cache = c.kept
-	c.web, err = dashboard.Mount(host{Control: control, Nodes: c, Settings: func() any { return "none" }},
+	c.web, err = dashboard.Mount(host{Control: control, Settings: func() any { return "none" }},
 		dashboard.Config{Anonymous: identity.AnonymousAll, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

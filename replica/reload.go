@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
@@ -175,7 +176,7 @@ func (l *reloader) logReferences(file *config.Config) {
 	}
 	l.replica.log.Info("files that the configuration refers to have changed; each new connection and each run reads them")
 	if _, err := l.running.Cluster(); err != nil {
-		l.replica.log.Warn("the next connection to the store will fail until this is mended", "why", config.OneLine(err.Error()))
+		l.replica.log.Warn("the next connection to the store will fail until this is mended", "why", store.OneLine(err))
 	}
 }
 

@@ -15,7 +15,9 @@ import (
 	"sync/atomic"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/config/connect"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
@@ -29,7 +31,7 @@ type Replica struct {
 	log       *slog.Logger
 	probeAddr string
 
-	backend   backend
+	store     store.Cluster
 	scheduler *scheduler.Scheduler
 	observer  event.Observer
 	webhooks  sinks
@@ -99,14 +101,14 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	id, base := identify(cfg.Replica.ID), loggerFor(cfg, options.Logger)
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	r.beginMetrics(cfg, list, options.Metrics)
-	if r.backend, err = r.open(cfg, cluster, options); err != nil {
+	if r.store, err = r.open(cfg, cluster, options); err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID, part.State = id, options.Version, host, os.Getpid(), r.state
 	part.Program = programName()
-	part.ClockOffset, part.Stores = r.backend.ClockOffset, r.backend.Stores()
+	part.ClockOffset, part.Stores = r.store.ClockOffset, store.ForScheduler(r.store)
 	r.tags.own.Store(tagsIn(list))
 	r.warnUnresolved(cfg)
 	if r.webhooks, err = newSinks(cfg, id, base, r.tags.tagsOf); err != nil {
@@ -142,14 +144,24 @@ func (r *Replica) warnUnresolved(cfg *config.Config) {
 }
 
 // open opens the store. A configuration with one that this program lacks is refused.
-func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Config) (backend, error) {
-	switch {
-	case cluster.Section == config.SectionRedis:
-		return openNodes(cluster.Redis, options.Redis, r.log, r.metrics)
-	case options.Store == nil || options.Store.Section() != cluster.Section:
+func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Config) (store.Cluster, error) {
+	if cluster.Section != config.SectionRedis && (options.Store == nil || options.Store.Section() != cluster.Section) {
 		return nil, cfg.Wrong(config.Lacking(cluster.Section), cluster.Section)
 	}
-	return openStore(options.Store, cluster, r.log)
+	nodes := func(c membership.Config) membership.Config {
+		c.Observer = counting(events{log: r.log}.nodes(), r.metrics)
+		c.Dial, c.Embedded = options.Redis.Dial, options.Redis.Embedded
+		if fresh := c.Fresh; options.Redis.TLS != nil {
+			c.TLS = options.Redis.TLS
+			c.Fresh = func() (membership.Config, error) {
+				now, err := fresh()
+				now.TLS = options.Redis.TLS
+				return now, err
+			}
+		}
+		return c
+	}
+	return connect.Open(context.Background(), cluster, connect.Options{Server: options.Store, Nodes: nodes, Log: r.log})
 }
 
 // listeners returns an observer that tells all parts what happens, in order.
@@ -234,7 +246,7 @@ func (r *Replica) Run(ctx context.Context) error {
 // is over.
 func (r *Replica) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { r.draining.Store(true) })()
-	if err := r.backend.join(ctx); err != nil || ctx.Err() != nil {
+	if err := r.store.Join(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	if err := r.belong(ctx); err != nil || ctx.Err() != nil {
@@ -242,7 +254,7 @@ func (r *Replica) serve(ctx context.Context) error {
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var watcher sync.WaitGroup
-	watcher.Go(func() { r.backend.watch(watching) })
+	watcher.Go(func() { r.store.Watch(watching) })
 	err := r.schedule(ctx, watching, &watcher)
 	stopWatching()
 	watcher.Wait()
@@ -267,7 +279,7 @@ func (r *Replica) schedule(ctx, watching context.Context, watcher *sync.WaitGrou
 	return err
 }
 
-func (r *Replica) close() error { return r.backend.close() }
+func (r *Replica) close() error { return r.store.Close() }
 
 // notReady says why the replica takes no ticks now; nothing if it does. It asks no node.
 func (r *Replica) notReady() []string {
@@ -275,7 +287,7 @@ func (r *Replica) notReady() []string {
 	if r.draining.Load() {
 		reasons = append(reasons, "draining: no new ticks are taken")
 	}
-	if why := r.backend.notReady(); why != "" {
+	if why := r.store.NotReady(); why != "" {
 		reasons = append(reasons, why)
 	}
 	return reasons
@@ -283,24 +295,24 @@ func (r *Replica) notReady() []string {
 
 // state is notReady for the roster, which learns of a drain by itself.
 func (r *Replica) state() string {
-	if r.backend.notReady() != "" {
-		return roster.StateWaiting
+	if r.store.NotReady() != "" {
+		return scheduler.StateWaiting
 	}
 	return roster.StateReady
 }
 
 // An OtherServiceError is why Run refuses a replica: the namespace of its store belongs to
 // another service.
-type OtherServiceError = view.OtherServiceError
+type OtherServiceError = store.OtherServiceError
 
 // belong checks, before the replica publishes or claims anything, that the store is its
 // service's. It tries until the store answers, or ctx ends, which is no error.
 func (r *Replica) belong(ctx context.Context) error {
 	cfg := r.settingsShown.Load()
 	const warning = "no job runs until the store says which service it belongs to; trying again until then"
-	other := func(err error) bool { return errors.Is(err, view.ErrOtherService) }
-	return joining(ctx, r.log, warning, other, func(ctx context.Context) error {
-		return view.Belong(ctx, r.backend, cfg.Namespace, cfg.Service)
+	other := func(err error) bool { return errors.Is(err, store.ErrOtherService) }
+	return store.Persist(ctx, r.log, warning, other, func(ctx context.Context) error {
+		return store.Belong(ctx, r.store, cfg.Namespace, cfg.Service)
 	})
 }
 

@@ -65,20 +65,24 @@ func TestStoreBelongsToAService(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := reader.backend.join(t.Context()); err != nil {
+				if err := reader.store.Join(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				rows, err := reader.backend.Control().Jobs(t.Context())
-				if err != nil || len(rows) != 2 {
-					t.Errorf("published are %+v, %v; want those of the first service alone", rows, err)
+				published, err := view.ControlOf(reader.store).Jobs(t.Context(), view.JobQuery{})
+				if err != nil || len(published.Items) != 2 {
+					t.Errorf("published are %+v, %v; want those of the first service alone", published, err)
 				}
-				if kept, err := reader.backend.Service(t.Context(), "billing", true); kept != "billing" || err != nil {
+				if kept, err := reader.store.Service(t.Context(), "billing", true); kept != "billing" || err != nil {
 					t.Errorf("renamed to %q, %v", kept, err)
 				}
 				found := false
-				for _, row := range reader.backend.Checks(t.Context()) {
+				checked, err := view.ControlOf(reader.store).Check(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				for _, row := range checked.Rows {
 					for _, f := range row.Findings {
-						found = found || f == view.ServiceFinding("billing")[0]
+						found = found || f == view.ServiceFinding("billing")
 					}
 				}
 				if !found {
@@ -114,7 +118,7 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		_, stopSecond := serve(&logs[1])
 		time.Sleep(time.Minute)
-		rows, err := first.backend.Control().Replicas(t.Context())
+		rows, err := view.ControlOf(first.store).Replicas(t.Context())
 		if err != nil || len(rows) != 2 || !rows[0].Shared || !rows[1].Shared {
 			t.Errorf("listed are %+v, %v; want two that share their id", rows, err)
 		}
@@ -130,8 +134,9 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(20 * time.Second)
-		rows, err = first.backend.Control().Replicas(t.Context())
-		jobs, err2 := first.backend.Control().Jobs(t.Context())
+		rows, err = view.ControlOf(first.store).Replicas(t.Context())
+		served, err2 := view.ControlOf(first.store).Jobs(t.Context(), view.JobQuery{})
+		jobs := served.Items
 		if err != nil || len(rows) != 1 || rows[0].Shared || err2 != nil || len(jobs) != 1 || !jobs[0].Live {
 			t.Errorf("after one has stopped, listed are %+v, %v, and the jobs %+v, %v", rows, err, jobs, err2)
 		}
@@ -145,7 +150,11 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 func checksOf(t *testing.T, r *Replica) string {
 	t.Helper()
 	var texts []string
-	for _, row := range r.backend.Checks(t.Context()) {
+	checked, err := view.ControlOf(r.store).Check(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	for _, row := range checked.Rows {
 		for _, f := range row.Findings {
 			texts = append(texts, f.Text)
 		}
@@ -186,7 +195,7 @@ func TestTwoServicesInOneNamespace(t *testing.T) {
 				t.Errorf("replica %d warned %d times:\n%s", i, n, logs[i].String())
 			}
 		}
-		rows, err := one.backend.Control().Replicas(t.Context())
+		rows, err := view.ControlOf(one.store).Replicas(t.Context())
 		if err != nil || len(rows) != 2 || !slices.Equal(rows[0].Strangers, []string{"invoices"}) || !slices.Equal(rows[1].Strangers, []string{"invoices"}) {
 			t.Errorf("listed are %+v, %v; want that both serve other invoices", rows, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/console/webhook"
+	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -135,11 +136,12 @@ func (r *Replica) openDashboard(cfg *config.Config, options Config) error {
 // Shown is what a dashboard shows: see package replica/dashboard.
 func (r *Replica) Shown() view.Host {
 	shown := view.Host{ID: r.id, Version: r.version, NotReady: r.notReady, Settings: r.shownSettings, Logger: r.log}
-	if r.backend == nil {
+	if r.store == nil {
 		return shown // while it is made
 	}
-	shown.Control, shown.Nodes, shown.Live = r.backend.Control(), r.backend, r.live
-	shown.Control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
+	shown.Control = view.ControlOf(r.store)
+	shown.Control.Live = r.live
+	shown.Control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
 		return cmp.Or(r.scheduler.CheckParams(job.StoredAs(), params), config.CheckPublished(job, params))
 	}
 	if r.metrics != nil {
@@ -181,7 +183,12 @@ func (r *Replica) beginMetrics(cfg *config.Config, list []jobs.Job, m Metrics) {
 	}
 	var nodes func() *membership.Set
 	if cfg.Section() == config.SectionRedis {
-		nodes = func() *membership.Set { return r.backend.members() }
+		nodes = func() *membership.Set {
+			if c, ok := r.store.(*quorum.Cluster); ok {
+				return c.Set
+			}
+			return nil // it is not open yet
+		}
 	}
 	m.Begin(about, most, nodes)
 	r.metrics = m

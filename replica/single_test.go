@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
@@ -93,7 +94,7 @@ func TestReplicasOnOneStore(t *testing.T) {
 		defer ran.mu.Unlock()
 		ran.check(t, failed)
 
-		list, err := replicas[0].backend.Stores().Ledger.Ticks(t.Context(), ledger.Query{Job: "j", Limit: 1000})
+		list, err := store.ForScheduler(replicas[0].store).Ledger.Ticks(t.Context(), ledger.Query{Job: "j", Limit: 1000})
 		if err != nil || len(list) < 115 {
 			t.Fatalf("%d ticks are listed, %v", len(list), err)
 		}
@@ -231,7 +232,7 @@ func TestTicksOfAnOutageSayWhy(t *testing.T) {
 		time.Sleep(40 * time.Second)
 		codes := map[ledger.Code]int{}
 		for _, j := range list {
-			rows, err := r.backend.Stores().Ledger.Ticks(t.Context(), ledger.Query{Job: j.Name, Limit: 1000})
+			rows, err := store.ForScheduler(r.store).Ledger.Ticks(t.Context(), ledger.Query{Job: j.Name, Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +297,7 @@ func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
 			if why := r.notReady(); len(why) != 1 || !strings.Contains(why[0], "it answers, but takes no writes") || !strings.Contains(why[0], "no space") || strings.Contains(why[0], "does not answer") {
 				t.Errorf("on a full store it is not ready for %q", why)
 			}
-			if row := r.backend.Nodes(t.Context())[0]; row.State != view.NodeRefusing || !strings.Contains(view.Text(row.Error), "no space") {
+			if row := view.NodeRows(r.store.Inspect(t.Context()), true)[0]; row.State != view.NodeRefusing || !strings.Contains(view.Text(row.Error), "no space") {
 				t.Errorf("a full store is listed as %s", row.State)
 			}
 			full.Store(false)

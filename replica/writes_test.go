@@ -51,7 +51,7 @@ func TestReadyMeansThatNodesTakeWrites(t *testing.T) {
 		says(r, new)
 		memory("1")
 		says(r, full)
-		if row := r.backend.Nodes(t.Context())[0]; row.State != view.NodeRefusing || !strings.Contains(view.Text(row.Error), "takes no writes") {
+		if row := view.NodeRows(r.store.Inspect(t.Context()), true)[0]; row.State != view.NodeRefusing || !strings.Contains(view.Text(row.Error), "takes no writes") {
 			t.Errorf("the first of %d nodes is %s: %s", n, row.State, view.Text(row.Error))
 		}
 		late := run()

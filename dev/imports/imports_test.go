@@ -59,14 +59,14 @@ var rooms = [][]string{
 	{"scheduler"},
 	{"jobs"},
 	{"locking"},
-	// These know no other package: the rules of a node, ends of runs, the schedules, the users
-	// of the API, how trees of values are decoded, references, masks, how JSON is written, and
-	// repeating.
+	// These know no other package: the rules of a node, what a store says of its health, ends of
+	// runs, the schedules, the users of the API, how trees of values are decoded, references,
+	// masks, how JSON is written, and repeating.
 	lowest,
 }
 
 var lowest = []string{
-	"internal/store/protocol", "internal/finishtx", "scheduler/schedule", "scheduler/identity",
+	"internal/store/protocol", "internal/store/health", "internal/finishtx", "scheduler/schedule", "scheduler/identity",
 	"internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/retry",
 }
 
@@ -78,11 +78,6 @@ var upward = []struct{ from, to, why string }{
 	{"locking/redlock", "internal/store/quorum/client", "as above"},
 	{"scheduler/metrics", "internal/console/view", "it counts the rows that the console shows"},
 	{"scheduler/metrics", "internal/store/quorum/membership", "it counts calls to the nodes"},
-	{"internal/store/quorum", "internal/console/view", "a cluster makes the rows of listings, until one type serves commands and API"},
-	{"internal/store/single", "internal/console/view", "as above"},
-	{"internal/store/storecopy", "internal/console/view", "it copies what a listing reads"},
-	{"internal/store/quorum", "internal/config", "a cluster is opened by its section of the configuration, until settings are public types"},
-	{"internal/store/single", "internal/config", "as above"},
 }
 
 // place returns the room of a package, counted from the top; the longest name counts.
@@ -149,7 +144,7 @@ var inner = map[string][]string{
 // scripts, which only redlock may import.
 var parts = map[string][]string{
 	"internal/store/quorum/client":     nil,
-	"internal/store/quorum/membership": {"locking", "internal/store/quorum/client"},
+	"internal/store/quorum/membership": {"locking", "internal/store/quorum/client", "internal/store/health"},
 	"internal/store/quorum/records":    {"locking", "internal/plainjson"},
 	"internal/store/quorum/scripts":    {"internal/store/quorum/membership", "internal/store/quorum/records"},
 	"internal/store/quorum/transfer":   {"locking", "internal/store/quorum/membership", "internal/store/quorum/records", "internal/store/quorum/scripts"},
@@ -162,7 +157,7 @@ func driver(pkg string) bool {
 
 // core reports whether pkg is above the scheduler and knows no technology.
 func core(pkg string) bool {
-	return slices.Contains([]string{"internal/console/view", "internal/store/storecopy", "internal/store/unreadable", "internal/store/single/kv"}, pkg)
+	return slices.Contains([]string{"internal/console/view", "internal/store", "internal/store/unreadable", "internal/store/single/kv"}, pkg)
 }
 
 // alone reports whether pkg knows no other package.
@@ -199,7 +194,7 @@ func violation(f importer, imported string) string {
 		if slices.Contains(parts[pkg], own) {
 			return ""
 		}
-		return "transfer knows scripts; scripts know membership and records; membership knows client and locking; records know locking; client knows nothing"
+		return "transfer knows scripts; scripts know membership and records; membership knows client, health and locking; records know locking; client knows nothing"
 	case core(pkg) && (driver(own) || adapter(own)):
 		return "the cores know no technology"
 	case pkg == "internal/store/single/kv" && own != "locking":

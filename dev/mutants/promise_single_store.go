@@ -19,7 +19,7 @@ var oneStore = promise{
 			{"internal/store/single/records/records.go", "l.Incarnation == s.Incarnation && ", ""},
 		}},
 		{"store: only claims note another incarnation", in("replica", "TestFailoverBetweenRareTicks"), []edit{
-			{"replica/store.go", "; now.Unnoted {", "; false {"},
+			{"internal/store/single/join.go", "; now.Unnoted {", "; false {"},
 		}},
 		{"store: CLAIM does not compare what was forgotten", in(claims, "TestLateClaim"), []edit{
 			{claims + "claim.go", "if v.claims.Fence == 0 {", "if false {"},
@@ -88,19 +88,19 @@ var oneStore = promise{
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
 			{claims + "operator.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},
 		}},
-		{"store copy: a replica meanwhile is not noticed", in("./internal/store/storecopy", "TestReplicaMeanwhile"), []edit{
-			{"internal/store/storecopy/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},
+		{"store copy: a replica meanwhile is not noticed", in("./internal/store", "TestReplicaMeanwhile"), []edit{
+			{"internal/store/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},
 		}},
-		{"store copy: the largest token is forgotten", in("./internal/store/storecopy", "TestClaimsGoOn"), []edit{
-			{"internal/store/quorum/cluster.go", "Fence: m.Fence, Tick: m.Tick}", "Tick: m.Tick}"},
+		{"store copy: the largest token is forgotten", in("./internal/store", "TestClaimsGoOn"), []edit{
+			{"internal/store/quorum/copy.go", "Fence: m.Fence, Tick: m.Tick}", "Tick: m.Tick}"},
 		}},
-		{"store copy: ticks of forgotten jobs run again", in("./internal/store/storecopy", "TestClaimsGoOn"), []edit{
+		{"store copy: ticks of forgotten jobs run again", in("./internal/store", "TestClaimsGoOn"), []edit{
 			{"internal/store/single/copy.go", "records.Forgotten{Fence: m.Fence, Tick: m.Tick}", "records.Forgotten{Fence: m.Fence}"},
 		}},
-		{"store copy: an application's request is lost", in("./internal/store/storecopy", "TestApplicationMeanwhile"), []edit{
-			{"internal/store/storecopy/copy.go", "case now.Queued > 0:", "case false:"},
+		{"store copy: an application's request is lost", in("./internal/store", "TestApplicationMeanwhile"), []edit{
+			{"internal/store/copy.go", "case now.Queued > 0:", "case false:"},
 		}},
-		{"store copy: replicas may use half a copy", in("./internal/store/storecopy", "TestCutOff"), []edit{
+		{"store copy: replicas may use half a copy", in("./internal/store", "TestCutOff"), []edit{
 			{"internal/store/single/copy.go", "Copying: true})", "Copying: false})"},
 		}},
 	},

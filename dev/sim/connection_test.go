@@ -61,7 +61,7 @@ func nodesOf(p *sim.Process, leases time.Duration, list []int) membership.Config
 
 // toStore connects a process to the store on the only machine.
 func toStore(p *sim.Process, leases time.Duration, value random) (connection, error) {
-	c, err := single.Open(remoteStore{p}, storeclaims.Config{TTL: leases, Grace: grace, Timeout: timeout, CleanFor: 2 * grace, Random: value})
+	c, err := single.Open(remoteStore{p}, storeclaims.Config{TTL: leases, Grace: grace, Timeout: timeout, CleanFor: 2 * grace, Random: value}, nil)
 	if err != nil {
 		return connection{}, err
 	}

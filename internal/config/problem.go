@@ -40,7 +40,7 @@ func (p Problem) String() string {
 	if p.Path != "" {
 		b.WriteString(p.Path + ": ")
 	}
-	b.WriteString(OneLine(p.Msg))
+	b.WriteString(oneLine(p.Msg))
 	return b.String()
 }
 
@@ -127,8 +127,8 @@ func (ps *problems) err() error {
 	return &Error{Problems: ps.list}
 }
 
-// OneLine keeps an error of several lines from spilling over its line.
-func OneLine(s string) string {
+// oneLine keeps an error of several lines from spilling over its line.
+func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/proxytest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -176,7 +177,7 @@ func (r *lossRig) testForgotten(t *testing.T) {
 		_ = lease.Release(t.Context(), nil)
 		return true
 	})
-	var st membership.Status
+	var st health.Node
 	eventually(t, "the node says since when it remembers", func() bool {
 		st = r.set.Inspect(t.Context())[0]
 		return st.Err == nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/scheduler/identity"
 )
@@ -361,7 +362,7 @@ func TestValidate(t *testing.T) {
 	} {
 		r := newRig(t)
 		cfg := setup{
-			view.Host{Control: view.Control{Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Commands: r.commands}, Evict: r.evict}, Nodes: fewNodes{}},
+			view.Host{Control: view.Control{Reader: view.Reader{Records: store.Records{Ledger: r.ledger, Roster: r.roster, Commands: r.commands}, Health: fewNodes{}, Claims: rigClaims{rig: r}}}},
 			dashboard.Config{Users: stored()},
 		}
 		h, err := dashboard.Mount(cfg, cfg.Config)

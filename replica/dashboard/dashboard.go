@@ -125,8 +125,8 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 func (c Config) validate(host view.Host) error {
 	var errs []error
 	control := host.Control
-	if control.Ledger == nil || control.Roster == nil || control.Commands == nil || control.Evict == nil || host.Nodes == nil {
-		errs = append(errs, errors.New("web: Control and Nodes are required, with all their fields"))
+	if control.Records.Ledger == nil || control.Records.Roster == nil || control.Records.Commands == nil || control.Claims == nil || control.Health == nil {
+		errs = append(errs, errors.New("web: Control is required, with its Records, Claims and Health"))
 	}
 	if err := gate.ValidBasePath(c.BasePath); err != nil {
 		errs = append(errs, fmt.Errorf("web: BasePath: %w", err))

@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -24,7 +25,7 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := new(atomic.Bool)
 		r := newRig(t, func(c *setup) {
-			c.Control.Roster, c.Control.Ledger, c.Control.Remembered = awayRoster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
+			c.away(away)
 		})
 		never := func(path string) {
 			t.Helper()
@@ -94,7 +95,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 }
 
 // gracefulCommands are those of new nodes, which answer but do not vouch for commands yet.
-type gracefulCommands struct{ commands.Store }
+type gracefulCommands struct{ store.Commands }
 
 func (gracefulCommands) Open(context.Context) (commands.Open, error) {
 	return commands.Open{}, fmt.Errorf("reading the commands: %w, %w", locking.ErrNoQuorum, commands.ErrGrace)
@@ -104,9 +105,9 @@ func (gracefulCommands) Open(context.Context) (commands.Open, error) {
 // not.
 func TestPagesOfNewNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *setup) { c.Control.Commands = gracefulCommands{c.Control.Commands} })
-	info := roster.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
-	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{info}))
+	r := newRig(t, func(c *setup) { c.Control.Records.Commands = gracefulCommands{c.Control.Records.Commands} })
+	info := scheduler.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
+	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
 	r.shows("/", []string{"Pauses and requests are not known yet"}, []string{"missed.", "Missed in", "is unknown"})
 	for _, path := range []string{"/jobs", "/jobs/report"} {
 		r.shows(path, []string{"Pauses and requests are not known yet", "Every hour"}, []string{"outage"})
@@ -127,7 +128,7 @@ func TestSlowReadingIsNoOutage(t *testing.T) {
 	away := new(atomic.Bool)
 	away.Store(true)
 	r := newRig(t, func(c *setup) {
-		c.Control.Ledger, c.Nodes = pagesLedger{c.Control.Ledger, away}, votingNodes{}
+		c.Control.Records.Ledger, c.Control.Health = pagesLedger{c.Control.Records.Ledger, away}, votingNodes{}
 	})
 	r.shows("/", []string{"1 of 1 node votes", "it could not be read, although the nodes answer"}, []string{"no quorum of nodes answers"})
 	away.Store(false)
@@ -143,4 +144,4 @@ func TestSlowReadingIsNoOutage(t *testing.T) {
 // votingNodes is one node that votes.
 type votingNodes struct{ fewNodes }
 
-func (votingNodes) Nodes(ctx context.Context) []view.Node { return fewNodes{}.Nodes(ctx)[:1] }
+func (votingNodes) Inspect(ctx context.Context) []health.Node { return fewNodes{}.Inspect(ctx)[:1] }

@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
@@ -20,24 +21,23 @@ import (
 )
 
 // oneStore is the only store of a cluster.
-type oneStore struct{ away *atomic.Bool }
-
-func (oneStore) NodeKind() string { return view.KindStore }
-
-func (s oneStore) Nodes(context.Context) []view.Node {
-	n := view.Node{Node: "db:5432/app", Kind: view.KindStore, URL: "db:5432/app", State: view.NodeReady, Members: []string{}, Warnings: []string{}}
-	if s.away.Load() {
-		n.State = view.NodeDown
-	}
-	return []view.Node{n}
+type oneStore struct {
+	fewNodes
+	away *atomic.Bool
 }
 
-func (oneStore) Checks(context.Context) []view.Check {
-	return []view.Check{{Node: view.Optional("db:5432/app"), Kind: view.KindStore, State: view.NodeReady, Verdict: "ok", Findings: []view.Finding{}}}
+func (oneStore) OneStore() bool { return true }
+
+func (s oneStore) Inspect(context.Context) []health.Node {
+	return []health.Node{{Name: "db:5432/app", URL: "db:5432/app", Reachable: !s.away.Load(), Vouches: true}}
 }
 
-func (oneStore) Locks(context.Context) ([]view.Lock, error) {
-	return []view.Lock{{Job: "report", State: "held", Holder: view.Optional("a")}}, nil
+func (s oneStore) Check(context.Context) health.Checkup {
+	return health.Checkup{Nodes: []health.Node{{Name: "db:5432/app", Reachable: true, Vouches: true}}}
+}
+
+func (oneStore) Holders(context.Context) ([]locking.Holding, error) {
+	return []locking.Holding{{Name: "report", Holder: "a", Token: 1, On: locking.Votes{For: 1, Of: 1}}}, nil
 }
 
 // Tags, and what the ledger of the test answers while it is away.
@@ -49,8 +49,9 @@ func TestPagesOnOneStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := new(atomic.Bool)
 		r := newRig(t, func(c *setup) {
-			c.Nodes = oneStore{away}
-			c.Control.Roster, c.Control.Ledger = awayRoster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
+			one := oneStore{away: away}
+			c.Control.Health, c.Control.Claims = one, one
+			c.away(away)
 		})
 		r.run(time.Now().Add(-time.Second), ledger.Running)
 		_, err := r.roster.Beat(t.Context(), roster.Replica{ID: "b", State: "waiting", ConfigHash: "c1", Seen: time.Now()})
@@ -91,12 +92,13 @@ func (l silentLedger) Ticks(context.Context, ledger.Query) ([]ledger.Entry, erro
 func (l silentLedger) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, l.err }
 
 type silentRoster struct {
-	roster.Roster
+	store.Roster
 	err error
 }
 
-func (r silentRoster) Replicas(context.Context) ([]roster.Replica, error) { return nil, r.err }
-func (r silentRoster) Jobs(context.Context) ([]roster.JobInfo, error)     { return nil, r.err }
+func (r silentRoster) Replicas(context.Context) ([]scheduler.Replica, error)   { return nil, r.err }
+func (r silentRoster) Remembered(context.Context) ([]scheduler.Replica, error) { return nil, r.err }
+func (r silentRoster) Jobs(context.Context) ([]scheduler.JobInfo, error)       { return nil, r.err }
 
 // inGrace is the error of one store that does not vouch for commands yet.
 type inGrace struct{ error }
@@ -123,9 +125,8 @@ func TestProblemsOfOneStore(t *testing.T) {
 			away := new(atomic.Bool)
 			away.Store(true)
 			r := newRig(t, func(c *setup) {
-				c.Nodes = oneStore{away}
-				c.Control.Ledger, c.Control.Roster = silentLedger{c.Control.Ledger, tt.err}, silentRoster{c.Control.Roster, tt.err}
-				c.Control.Remembered = nil
+				c.Control.Health = oneStore{away: away}
+				c.Control.Records.Ledger, c.Control.Records.Roster = silentLedger{c.Control.Records.Ledger, tt.err}, silentRoster{c.Control.Records.Roster, tt.err}
 			})
 			paths := []string{"/", "/jobs", "/jobs/report", "/ticks", "/replicas", "/configuration", "/runs/report@2026-11-21T12:00:00Z", "/audit", "/nodes"}
 			for _, p := range []string{"jobs", "jobs/report", "jobs/report/runs", "ticks", "replicas", "next", "runs/report@2026-11-21T12:00:00Z", "audit"} {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/event"
@@ -44,7 +45,7 @@ func TestDashboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) {
 		c.Settings = func() any { return map[string]string{"x": hostile} }
-		c.Nodes = heldNodes{}
+		c.Control.Claims = heldNodes{}
 	})
 	r.run(time.Now().Add(-time.Second).Truncate(time.Millisecond), ledger.Running)
 	failed, _ := get[view.Run](r, "/api/v1/jobs/report/runs?outcome=failed")
@@ -75,8 +76,8 @@ const wantPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img
 // heldNodes are nodes with a lock that somebody holds.
 type heldNodes struct{ fewNodes }
 
-func (heldNodes) Locks(context.Context) ([]view.Lock, error) {
-	return []view.Lock{{Job: "report", State: "held", Holder: view.Optional(hostile), Nodes: "2/2"}}, nil
+func (heldNodes) Holders(context.Context) ([]locking.Holding, error) {
+	return []locking.Holding{{Name: "report", Holder: hostile, Token: 1, Left: time.Minute, On: locking.Votes{For: 2, Of: 2}}}, nil
 }
 
 // What is not there, or cannot be asked for, is said in a page that says what to do.
@@ -157,7 +158,7 @@ func TestPagesWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
 	r := newRig(t, func(c *setup) {
-		c.Control.Roster, c.Control.Ledger, c.Control.Remembered = awayRoster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
+		c.away(away)
 	})
 	before := r.ask(viewer, "GET", "/jobs/report", "")
 	away.Store(true)
@@ -173,13 +174,21 @@ func TestPagesWithoutQuorum(t *testing.T) {
 	}
 }
 
-// An awayRoster does not answer while its nodes are away.
-type awayRoster struct {
-	roster.Roster
+// away lets roster and ledger not answer while it is set.
+func (c *setup) away(away *atomic.Bool) {
+	kept := &c.Control.Records
+	kept.Roster, kept.Ledger = roster{kept.Roster, away}, pagesLedger{kept.Ledger, away}
+}
+
+// A roster does not answer while its nodes are away.
+type roster struct {
+	store.Roster
 	away *atomic.Bool
 }
 
-func (r awayRoster) Replicas(ctx context.Context) ([]roster.Replica, error) {
+func (r roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) { return r.Replicas(ctx) }
+
+func (r roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	if r.away.Load() {
 		return nil, locking.ErrNoQuorum
 	}
@@ -192,7 +201,7 @@ type pagesLedger struct {
 	away *atomic.Bool
 }
 
-type kept = view.Store
+type kept = store.Ledger
 
 func (l pagesLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
 	if l.away.Load() {
@@ -324,7 +333,7 @@ func TestTheme(t *testing.T) {
 // Who has less of a role is told what it takes, and is shown no button.
 func TestCommandsAreShownByRole(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *setup) { c.Nodes = heldNodes{} })
+	r := newRig(t, func(c *setup) { c.Control.Claims = heldNodes{} })
 	for _, tt := range []struct {
 		who        secret
 		path, want string
@@ -441,7 +450,7 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 // without a heading does not exist.
 func TestTicksWithoutARunAreLinked(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *setup) { c.Nodes = heldNodes{} })
+	r := newRig(t, func(c *setup) { c.Control.Claims = heldNodes{} })
 	at := time.Now().Add(-30 * time.Second).UTC().Truncate(time.Second)
 	r.record(ledger.Entry{Job: "report", Tick: at, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
 	page := "/runs/report@" + at.Format("20060102T150405.000Z")

@@ -53,7 +53,9 @@ func TestResumeByIDIsAskedForAgain(t *testing.T) {
 	var commands []view.Command
 	for range 2 {
 		a := r.ask(operator, "POST", "/api/v1/resume", body, keyed("K"))
-		var done struct{ Command view.Command }
+		var done struct {
+			Command view.Command `json:"act"`
+		}
 		if err := json.Unmarshal(a.body, &done); err != nil || a.status != http.StatusOK {
 			t.Fatalf("try %d: %d %s, %v", len(commands)+1, a.status, a.body, err)
 		}

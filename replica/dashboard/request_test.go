@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -107,7 +108,7 @@ func TestBodyErrorsNameTheField(t *testing.T) {
 func TestOldSetIsTheOneAskedFor(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
-	r := newRig(t, func(c *setup) { c.Control.JobSets = jobSets{c.Control.JobSets, away} })
+	r := newRig(t, func(c *setup) { c.Control.Records.JobSets = jobSets{c.Control.Records.JobSets, away} })
 	r.keep("c1", "job-of-c1", "1", nil)
 	page := func(hash string) string {
 		return string(r.ask(viewer, "GET", "/configuration?set="+hash, "").body)
@@ -166,7 +167,7 @@ func (s jobSets) JobSet(ctx context.Context, hash string) ([]byte, error) {
 // asked for again.
 func TestSplitCommandMayBeAskedAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *setup) { c.Control.Commands = splitCommands{c.Control.Commands} })
+	r := newRig(t, func(c *setup) { c.Control.Records.Commands = splitCommands{c.Control.Records.Commands} })
 	a := r.ask(operator, "POST", "/api/v1/jobs/report/pause", `{"reason": "so"}`)
 	var p struct{ Code string }
 	r.must(json.Unmarshal(a.body, &p))
@@ -176,7 +177,7 @@ func TestSplitCommandMayBeAskedAgain(t *testing.T) {
 }
 
 // splitCommands are those of nodes whose votes are always divided.
-type splitCommands struct{ commands.Store }
+type splitCommands struct{ store.Commands }
 
 func (splitCommands) Do(context.Context, commands.Command) (commands.Command, error) {
 	return commands.Command{}, fmt.Errorf("reserving: %w", locking.ErrSplit)

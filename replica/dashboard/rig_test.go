@@ -3,7 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
@@ -82,9 +83,9 @@ func newRig(tb testing.TB, mend ...func(*setup)) *rig {
 	cfg := setup{
 		Host: view.Host{
 			Control: view.Control{
-				Reader: view.Reader{Ledger: r.ledger, Roster: r.roster, Remembered: r.roster.Remembered, JobSets: r.roster, Commands: r.commands}, Evict: r.evict,
+				Reader: view.Reader{Records: store.Records{Ledger: r.ledger, Roster: r.roster, JobSets: r.roster, Commands: r.commands}, Health: fewNodes{}, Claims: rigClaims{rig: r}},
 			},
-			Nodes: fewNodes{}, ID: "a", Version: "v1",
+			ID: "a", Version: "v1",
 		},
 		Config: dashboard.Config{
 			Users: stored(), Anonymous: identity.AnonymousNone, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
@@ -150,34 +151,47 @@ func (r *rig) must(err error) {
 	}
 }
 
-// evict takes the lock of report only.
-func (r *rig) evict(_ context.Context, name string, _ locking.Token, reason string) (view.Lock, error) {
+// rigClaims have a lock of report only, which is not listed.
+type rigClaims struct {
+	fewNodes
+	rig *rig
+}
+
+func (c rigClaims) Evict(_ context.Context, name string, token locking.Token, reason string) (locking.Holding, error) {
 	if name != "report" {
-		return view.Lock{}, fmt.Errorf("%w: nobody holds it", view.ErrNotFound)
+		return locking.Holding{}, locking.ErrNotHeld
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.evicted = append(r.evicted, name+": "+reason)
-	return view.Lock{Job: name, State: "held", Holder: view.Optional("a"), Nodes: "3/3"}, nil
+	c.rig.mu.Lock()
+	defer c.rig.mu.Unlock()
+	c.rig.evicted = append(c.rig.evicted, name+": "+reason)
+	return locking.Holding{Name: name, Holder: "a", Token: max(token, 1), On: locking.Votes{For: 3, Of: 3}}, nil
 }
 
 // fewNodes are two nodes, one of which is down, and no locks.
 type fewNodes struct{}
 
-func (fewNodes) NodeKind() string { return view.KindNode }
+func (fewNodes) OneStore() bool { return false }
 
-func (fewNodes) Nodes(context.Context) []view.Node {
-	return []view.Node{
-		{Node: "n1", URL: "redis://n1", State: "voting", Members: []string{"n1"}, Warnings: []string{}},
-		{Node: "n2", URL: "redis://n2", State: "down", Error: view.Optional("n2: refused"), Members: []string{}, Warnings: []string{hostile}},
+func (fewNodes) Inspect(context.Context) []health.Node {
+	return []health.Node{
+		{Name: "n1", URL: "redis://n1", Reachable: true, Vouches: true, Members: []string{"n1"}},
+		{Name: "n2", URL: "redis://n2", Err: errors.New("n2: refused"), Warnings: []string{hostile}},
 	}
 }
 
-func (fewNodes) Checks(context.Context) []view.Check {
-	return []view.Check{{Node: view.Optional("n1"), State: "voting", Verdict: "ok", MayRestart: true, Findings: []view.Finding{}}}
+func (fewNodes) Check(context.Context) health.Checkup {
+	return health.Checkup{Nodes: []health.Node{{Name: "n1", Reachable: true, Vouches: true, MayRestart: true}}}
 }
 
-func (fewNodes) Locks(context.Context) ([]view.Lock, error) { return nil, nil }
+func (fewNodes) Service(context.Context, string, bool) (string, error) { return "", nil }
+
+func (fewNodes) Holders(context.Context) ([]locking.Holding, error) { return nil, nil }
+
+func (fewNodes) Evict(context.Context, string, locking.Token, string) (locking.Holding, error) {
+	return locking.Holding{}, locking.ErrNotHeld
+}
+
+func (fewNodes) ForgetLock(context.Context, string) error { return locking.ErrUnknownName }
 
 // An answer is what a request was answered.
 type answer struct {

@@ -69,7 +69,7 @@ func TestRunEvents(t *testing.T) {
 	var end func() // of the run, after three looks at it
 	looks := 0
 	r := newRig(t, func(c *setup) {
-		c.Live = func(job string, token locking.Token) (ledger.Log, bool) {
+		c.Control.Live = func(job string, token locking.Token) (ledger.Log, bool) {
 			if looks++; looks == 4 {
 				end()
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -40,17 +41,17 @@ func minutely(t *testing.T, takes time.Duration) (Setup, *Calls[jobs.NoParams]) 
 // Clusters run on the stores of Run, or on those of one consistent store:
 //
 //	go test ./scheduler/schedtest -args -store=single
-var store = flag.String("store", "memory", "the stores of the clusters: memory, onestore")
+var backing = flag.String("store", "memory", "the stores of the clusters: memory, onestore")
 
 func stores(t *testing.T) func(*testing.T) scheduler.Stores {
 	t.Helper()
-	switch *store {
+	switch *backing {
 	case "memory":
 		return nil
 	case "onestore":
-		return func(t *testing.T) scheduler.Stores { return singletest.New(t).Stores() }
+		return func(t *testing.T) scheduler.Stores { return store.ForScheduler(singletest.New(t)) }
 	}
-	t.Fatalf("-store is %q: use memory or onestore", *store)
+	t.Fatalf("-store is %q: use memory or onestore", *backing)
 	return nil
 }
 

@@ -93,7 +93,7 @@ func TestNoSpace(t *testing.T) {
 
 func clusterOf(t *testing.T, s *server) *single.Cluster {
 	t.Helper()
-	c, err := single.Open(s, claims.Config{})
+	c, err := single.Open(s, claims.Config{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

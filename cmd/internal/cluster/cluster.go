@@ -1,101 +1,100 @@
-// Package cluster is the cluster as commands see it. A [Cluster] is either the store, a
-// [Store], or the API of a replica, see [NewServer]. The two differ:
+// Package cluster is the cluster as commands see it: its [view.Service], directly on the store
+// that [Open] opens, or over the API of a replica, see [NewServer]. The two differ:
 //
-//	               store                             server
-//	every command      by --as or user@host              by the user of the token
-//	pause, release need a reason                     every command needs a reason
-//	logs           the last run, or by id or tick    a run by its id
-//	trigger        checks params by this binary      checks params by that replica
-//	store check    looks from this machine           looks from where it runs
-//	jobs forget    yes                               no
-//	store init     yes                               no
-//	store migrate  yes                               no
-//	nodes change   yes                               no
+//	                 store                             server
+//	every command    by --as or user@host              by the user of the token
+//	pause, release   need a reason                     every command needs a reason
+//	ticks, runs      of all jobs: limits each job,     limits all jobs, and computes
+//	                 and computes ticks                ticks for one job only
+//	logs             the last run, or by id or tick    a run by its id
+//	trigger          checks params by this binary      checks params by that replica
+//	store check      looks from this machine, and      looks from where it runs
+//	                 says when to restart a node
+//	jobs forget      yes                               no
+//	store init       yes                               no
+//	store migrate    yes                               no
+//	nodes change     yes                               no
 package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Cluster answers commands. If a method returns rows and an error, rows are missing.
-type Cluster interface {
-	Listings
-	History
-	Commands
-	About() About
+// A Cluster answers commands.
+type Cluster struct {
+	view.Service
+	Name string // for people
 }
 
-// Listings have the current state.
-type Listings interface {
-	// Jobs lists jobs; warning says what is unknown about them.
-	Jobs(context.Context) (rows []view.Job, warning string, err error)
-	Replicas(context.Context) ([]view.Replica, error)
-	Locks(context.Context) ([]view.Lock, error)
-	Pauses(context.Context) ([]view.Command, error)
-	Nodes(context.Context) ([]view.Node, error)
-	Check(context.Context) (Checkup, error)
+// Collect reads pages until there are so many rows; 0: all.
+func Collect[R any](limit int, read func(after string) (view.Page[R], error)) ([]R, error) {
+	all := []R{}
+	for after := ""; ; {
+		p, err := read(after)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.Items...)
+		if p.Next == nil || limit > 0 && len(all) >= limit {
+			return all, nil
+		}
+		after = *p.Next
+	}
 }
 
-// History has past and next ticks. The job is a parameter, not part of the query.
-type History interface {
-	// Ticks lists the ticks of a job, or of all for "".
-	Ticks(ctx context.Context, job string, q ledger.Query) ([]view.Tick, error)
-	// Runs lists the runs of a job, or of all for "". With each, the limit applies to
-	// each job, if the cluster can do that.
-	Runs(ctx context.Context, job string, q ledger.Query, each bool) ([]view.Run, error)
-	// Latest lists the latest ticks of all jobs; more: there are earlier ones.
-	Latest(ctx context.Context, since time.Time, limit int) (rows []view.Tick, more bool, err error)
-	Next(ctx context.Context, limit int) ([]view.Next, error)
-	Log(ctx context.Context, job, run string, attempt int) (view.Log, error)
-	Audit(context.Context, view.AuditQuery) ([]view.Command, error)
+// Entries reads pages of ticks or runs until there are as many rows as q limits.
+func Entries[R any](ctx context.Context, q view.EntryQuery, read func(context.Context, view.EntryQuery) (view.Page[R], error)) ([]R, error) {
+	return Collect(q.Limit, func(after string) (p view.Page[R], err error) {
+		if q.After, err = view.ParseCursor(after); err != nil {
+			return p, err
+		}
+		return read(ctx, q)
+	})
 }
 
-// Commands change the cluster. A warning says why a command may be a mistake, or what part of it
-// failed.
-type Commands interface {
-	Trigger(context.Context, commands.Command) (Request, error)
-	// PauseOrResume pauses or resumes; an id selects the pause to end.
-	PauseOrResume(ctx context.Context, command commands.Command, id string) (done view.Command, warning string, err error)
-	Cancel(ctx context.Context, command commands.Command, waiting bool) (view.Cancelled, error)
-	// Backfill requests a backfill and returns its ticks; dry only returns them.
-	Backfill(ctx context.Context, command commands.Command, dry bool) ([]time.Time, error)
-	// Release takes a lock from its holder. Token 0 stands for the only holder.
-	Release(ctx context.Context, command commands.Command, token uint64) (taken view.Lock, warning string, err error)
-}
+// Polling intervals of Wait.
+const (
+	waitEvery  = 500 * time.Millisecond
+	auditEvery = 5 * time.Second
+)
 
-// About is the cluster's name, and what to do if the store does not answer.
-type About struct{ Name, Remedy string }
-
-const remedy = "Start what is down; quorate store check says what is wrong."
-
-// A Request is a triggered run.
-type Request struct {
-	Run string // its ID
-
-	// ended returns the run once it has ended, with an error unless it succeeded; else
-	// nil.
-	ended func(context.Context) (*view.Run, error)
-}
-
-// waitEvery is the polling interval of Wait.
-const waitEvery = 500 * time.Millisecond
-
-// Wait returns the run once it has ended, with an error unless it succeeded.
-func (r Request) Wait(ctx context.Context) (*view.Run, error) {
+// Wait returns the requested run of a job once it has ended, with an error unless it succeeded. It
+// keeps the job's name as the user gave it.
+func (c Cluster) Wait(ctx context.Context, requested view.Command, job string) (*view.Run, error) {
 	tick := time.NewTicker(waitEvery)
 	defer tick.Stop()
+	audited := time.Now()
+	closed := ""
 	for {
-		if row, err := r.ended(ctx); row != nil || err != nil {
-			return row, err
+		list, err := c.Attempts(ctx, view.Text(requested.Run))
+		switch {
+		case err == nil && len(list) == 0:
+			return nil, fmt.Errorf("the cluster accepted run %s but does not know it", view.Text(requested.Run))
+		case err == nil && list[0].Outcome != ledger.Running:
+			row := list[0].Run
+			if row.Job = job; row.Outcome != ledger.Succeeded {
+				return &row, fmt.Errorf("run %s ended as %s", RunID(requested, job), row.Outcome)
+			}
+			return &row, nil
+		case err == nil:
+		case !errors.Is(err, view.ErrNotFound) && !errors.Is(err, locking.ErrNoQuorum):
+			return nil, err
+		case closed != "": // when it was closed there was no run
+			return nil, fmt.Errorf("%s did not run: %s", job, closed)
+		case time.Since(audited) > auditEvery:
+			audited = time.Now()
+			if closed, err = c.closed(ctx, requested); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
+				return nil, err
+			}
 		}
 		select {
 		case <-tick.C:
@@ -105,66 +104,19 @@ func (r Request) Wait(ctx context.Context) (*view.Run, error) {
 	}
 }
 
-// asEnded returns an ended run, with an error that names it unless it succeeded.
-func asEnded(row view.Run, name string) (*view.Run, error) {
-	if row.Outcome != ledger.Succeeded {
-		return &row, fmt.Errorf("run %s ended as %s", name, row.Outcome)
-	}
-	return &row, nil
-}
-
-// A Checkup is the verdict on the store.
-type Checkup struct {
-	Rows   []view.Check
-	Advice string // whether the next node may be restarted
-	Silent error  // locking.ErrNoQuorum unless a quorum answers
-	Unwell bool
-}
-
-// Judge returns the checkup of so many nodes.
-func Judge(nodes int, c membership.Checkup) Checkup {
-	judged := judgeRows(quorum.CheckRows(c))
-	judged.Advice = advice(c, nodes)
-	return judged
-}
-
-// judgeRows computes the checkup from its rows.
-func judgeRows(rows []view.Check) Checkup {
-	unwell := slices.ContainsFunc(rows, func(r view.Check) bool { return r.Verdict != "ok" })
-	if len(rows) > 0 && rows[0].Kind == view.KindStore {
-		one := []view.Node{{Kind: view.KindStore, State: rows[0].State}}
-		return Checkup{Rows: rows, Silent: view.Quorate(one), Unwell: unwell}
-	}
-	c := Checkup{Rows: rows, Unwell: unwell, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
-	nodes, answered := 0, 0
-	for _, r := range rows {
-		if r.Node == nil {
-			continue
-		}
-		nodes++
-		if view.Answers(r.State) {
-			answered++
-		}
-		if r.MayRestart {
-			c.Advice = advice(membership.Checkup{Next: *r.Node}, len(rows))
+// closed returns the result of a request that was closed, for a run or without one; "" if it is open.
+func (c Cluster) closed(ctx context.Context, requested view.Command) (string, error) {
+	p, err := c.Audit(ctx, view.AuditQuery{Limit: commands.KeepAudit, Since: view.Time(&requested.At), Job: view.Text(requested.Job), Kinds: []commands.Kind{commands.Trigger}})
+	for _, command := range p.Items {
+		if command.ID == requested.ID && command.Closed != nil {
+			return view.Text(command.Result), nil
 		}
 	}
-	if nodes == 1 {
-		c.Advice = advice(membership.Checkup{}, 1)
-	}
-	c.Silent = view.QuorumOf(answered, nodes)
-	return c
+	return "", err
 }
 
-// advice says whether the next node may be restarted.
-func advice(c membership.Checkup, size int) string {
-	switch {
-	case c.Next != "":
-		return c.Next + " may be restarted now: a quorum votes without it. Then wait until every node is well"
-	case !c.NextAt.IsZero():
-		return "not before " + *view.Stamp(c.NextAt.Truncate(time.Second)) + ": until then too few nodes would vote"
-	case size == 1:
-		return "there is only one node: ticks are missed while it restarts, and for one restart_grace after"
-	}
-	return "no node may be restarted: too few would vote; fix the findings above first"
+// RunID is the ID of a requested run, with the job's name as the user gave it.
+func RunID(requested view.Command, job string) string {
+	_, rest, _ := strings.Cut(view.Text(requested.Run), "@")
+	return job + "@" + rest
 }

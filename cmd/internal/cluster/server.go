@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,12 +21,10 @@ import (
 	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A server is a Cluster behind the API of a replica.
+// A server is the service of a cluster behind the API of a replica.
 type server struct {
-	host  string
 	base  string
 	token string
 	http  http.Client
@@ -42,17 +41,17 @@ const serverTimeout = 30 * time.Second
 func NewServer(address, tokenFile string) (Cluster, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, failure.Usagef("--server %s: write the address of a replica's http.listen, such as https://cron.example.com", address)
+		return Cluster{}, failure.Usagef("--server %s: write the address of a replica's http.listen, such as https://cron.example.com", address)
 	}
-	s := &server{host: u.Host, base: strings.TrimSuffix(address, "/") + "/api/v1", token: os.Getenv("QUORATE_TOKEN"), http: http.Client{Timeout: serverTimeout}}
+	s := &server{base: strings.TrimSuffix(address, "/") + "/api/v1", token: os.Getenv("QUORATE_TOKEN"), http: http.Client{Timeout: serverTimeout}}
 	if tokenFile != "" {
 		text, err := os.ReadFile(tokenFile)
 		if err != nil {
-			return nil, failure.Usagef("--token-file: %w", err)
+			return Cluster{}, failure.Usagef("--token-file: %w", err)
 		}
 		s.token = strings.TrimSpace(string(text))
 	}
-	return s, nil
+	return Cluster{s, u.Host}, nil
 }
 
 // call makes one request.
@@ -97,7 +96,7 @@ func refused(status int, reply []byte) error {
 	problem.Detail = strings.Map(output.Visible, problem.Detail)
 	switch problem.Code {
 	case "invalid":
-		return failure.Usage(errors.New(problem.Detail))
+		return &view.InvalidError{Msg: problem.Detail}
 	case "not_found":
 		return serverError{problem.Detail, view.ErrNotFound}
 	case "no_quorum":
@@ -126,34 +125,16 @@ func (s *server) command(ctx context.Context, path string, command commands.Comm
 	return s.call(ctx, http.MethodPost, path, body, answer)
 }
 
-func (s *server) Trigger(ctx context.Context, command commands.Command) (Request, error) {
+func (s *server) Trigger(ctx context.Context, command commands.Command) (done view.Command, err error) {
 	body := map[string]any{"within": command.Within.String()}
 	if len(command.Params) > 0 {
 		body["params"] = command.Params
 	}
-	var done view.Command
-	err := s.command(ctx, jobPath(command.Job)+"/trigger", command, body, &done)
-	run := view.Text(done.Run)
-	return Request{Run: run, ended: func(ctx context.Context) (*view.Run, error) { return s.ended(ctx, run) }}, err
+	err = s.command(ctx, jobPath(command.Job)+"/trigger", command, body, &done)
+	return done, err
 }
 
-// ended returns the result of a run, nil while it is unknown.
-func (s *server) ended(ctx context.Context, run string) (*view.Run, error) {
-	list, err := rows[view.Tick](ctx, s, "/runs/"+url.PathEscape(run), nil, 1)
-	switch {
-	case errors.Is(err, view.ErrNotFound), errors.Is(err, locking.ErrNoQuorum):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case len(list) == 0:
-		return nil, fmt.Errorf("--server: it accepted run %s but does not know it", run)
-	case list[0].Outcome == ledger.Running:
-		return nil, nil
-	}
-	return asEnded(list[0].Run, "of "+list[0].Job)
-}
-
-func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id string) (view.Command, string, error) {
+func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id string) (done view.PauseResult, err error) {
 	path, body := "/"+string(command.Kind), map[string]any{}
 	switch {
 	case id != "":
@@ -165,12 +146,8 @@ func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id
 	default:
 		body["all"] = true
 	}
-	var done struct {
-		Command view.Command `json:"act"`
-		Doubt   *string
-	}
-	err := s.command(ctx, path, command, body, &done)
-	return done.Command, view.Text(done.Doubt), err
+	err = s.command(ctx, path, command, body, &done)
+	return done, err
 }
 
 func (s *server) Cancel(ctx context.Context, command commands.Command, waiting bool) (done view.Cancelled, err error) {
@@ -192,74 +169,65 @@ func (s *server) Backfill(ctx context.Context, command commands.Command, dry boo
 	}
 	var done struct{ Ticks []string }
 	err := s.command(ctx, jobPath(command.Job)+"/backfill", command, body, &done)
-	return asRows(done.Ticks, func(at string) time.Time { return view.Time(&at) }), err
+	ticks := make([]time.Time, len(done.Ticks))
+	for i, at := range done.Ticks {
+		ticks[i] = view.Time(&at)
+	}
+	return ticks, err
 }
 
-func (s *server) Release(ctx context.Context, command commands.Command, token uint64) (taken view.Lock, warning string, err error) {
+func (s *server) Release(ctx context.Context, command commands.Command, token locking.Token) (taken view.Lock, err error) {
 	body := map[string]any{"confirm": command.Job}
 	if token != 0 {
 		body["token"] = token
 	}
 	err = s.command(ctx, "/locks/"+url.PathEscape(command.Job)+"/release", command, body, &taken)
-	return taken, "", err
+	return taken, err
 }
 
-func (s *server) About() About {
-	return About{s.host, remedy}
-}
-
-func (s *server) Jobs(ctx context.Context) (list []view.Job, warning string, err error) {
-	list, err = rows[view.Job](ctx, s, "/jobs", nil, 0)
-	return list, "", err
+func (s *server) Jobs(ctx context.Context, q view.JobQuery) (view.Page[view.Job], error) {
+	query := limited(q.Limit)
+	set(query, map[string]string{"cursor": q.After, "q": q.Text})
+	return page[view.Job](ctx, s, "/jobs", query)
 }
 
 func (s *server) Replicas(ctx context.Context) ([]view.Replica, error) {
-	return rows[view.Replica](ctx, s, "/replicas", nil, 0)
+	return rows[view.Replica](ctx, s, "/replicas", nil)
 }
 
 func (s *server) Locks(ctx context.Context) ([]view.Lock, error) {
-	return rows[view.Lock](ctx, s, "/locks", nil, 0)
+	return rows[view.Lock](ctx, s, "/locks", nil)
 }
 
 func (s *server) Pauses(ctx context.Context) ([]view.Command, error) {
-	return rows[view.Command](ctx, s, "/pauses", nil, 0)
+	return rows[view.Command](ctx, s, "/pauses", nil)
 }
 
 func (s *server) Nodes(ctx context.Context) ([]view.Node, error) {
-	return rows[view.Node](ctx, s, "/nodes", nil, 0)
+	return rows[view.Node](ctx, s, "/nodes", nil)
 }
 
-func (s *server) Check(ctx context.Context) (Checkup, error) {
-	all, err := rows[view.Check](ctx, s, "/nodes/check", nil, 0)
-	return judgeRows(all), err
+func (s *server) Check(ctx context.Context) (view.Checkup, error) {
+	all, err := rows[view.Check](ctx, s, "/nodes/check", nil)
+	return view.CheckupOf(all), err
 }
 
-func (s *server) Ticks(ctx context.Context, job string, q ledger.Query) ([]view.Tick, error) {
-	path := "/ticks"
-	if job != "" {
-		path = jobPath(job) + path
-	}
-	return rows[view.Tick](ctx, s, path, selecting(q), q.Limit)
+func (s *server) Ticks(ctx context.Context, q view.EntryQuery) (view.Page[view.Tick], error) {
+	return entries[view.Tick](ctx, s, "/ticks", q)
 }
 
-func (s *server) Runs(ctx context.Context, job string, q ledger.Query, _ bool) ([]view.Run, error) {
-	path := "/runs"
-	if job != "" {
-		path = jobPath(job) + path
-	}
-	return rows[view.Run](ctx, s, path, selecting(q), q.Limit)
+func (s *server) Runs(ctx context.Context, q view.EntryQuery) (view.Page[view.Run], error) {
+	return entries[view.Run](ctx, s, "/runs", q)
 }
 
-func (s *server) Latest(ctx context.Context, since time.Time, limit int) (list []view.Tick, more bool, err error) {
-	p, err := one[view.Tick](ctx, s, "/ticks", selecting(ledger.Query{Limit: limit, Since: since}))
-	if err != nil {
-		return nil, false, err
-	}
-	return p.Items, p.Next != nil, nil
+func (s *server) Attempts(ctx context.Context, run string) ([]view.Tick, error) {
+	return rows[view.Tick](ctx, s, "/runs/"+url.PathEscape(run), nil)
 }
 
-func (s *server) Next(ctx context.Context, limit int) ([]view.Next, error) {
-	return rows[view.Next](ctx, s, "/next", limited(limit), limit)
+func (s *server) Next(ctx context.Context, job string, from time.Time, limit int) ([]view.Next, error) {
+	query := limited(limit)
+	set(query, map[string]string{"job": job, "from": stamp(from)})
+	return rows[view.Next](ctx, s, "/next", query)
 }
 
 func (s *server) Log(ctx context.Context, _, run string, attempt int) (row view.Log, err error) {
@@ -271,61 +239,43 @@ func (s *server) Log(ctx context.Context, _, run string, attempt int) (row view.
 	return row, err
 }
 
-func (s *server) Audit(ctx context.Context, q view.AuditQuery) ([]view.Command, error) {
-	list, err := rows[view.Command](ctx, s, "/audit", auditing(q), q.Limit)
-	return list[:min(len(list), q.Limit)], err
+func (s *server) Audit(ctx context.Context, q view.AuditQuery) (view.Page[view.Command], error) {
+	query := limited(q.Limit)
+	set(query, map[string]string{"cursor": q.After, "by": q.By, "job": q.Job, "since": stamp(q.Since)})
+	for _, kind := range q.Kinds {
+		query.Add("act", string(kind))
+	}
+	if q.Refused != nil {
+		query.Set("refused", map[bool]string{true: "yes", false: "no"}[*q.Refused])
+	}
+	return page[view.Command](ctx, s, "/audit", query)
 }
 
 // jobPath is the path of a job.
 func jobPath(job string) string { return "/jobs/" + url.PathEscape(job) }
 
-// pageSize is the number of rows per request.
+// pageSize is the most rows of one request.
 const pageSize = 1000
 
-// A page is one page of a listing.
-type page[R any] struct {
-	Items []R
-	Next  *string
-}
-
-// one reads one page.
-func one[R any](ctx context.Context, s *server, path string, query url.Values) (p page[R], err error) {
+// page reads one page of a listing.
+func page[R any](ctx context.Context, s *server, path string, query url.Values) (p view.Page[R], err error) {
 	err = s.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &p)
 	return p, err
 }
 
-// rows reads pages until there are so many rows; 0: all.
-func rows[R any](ctx context.Context, s *server, path string, query url.Values, most int) ([]R, error) {
-	if query == nil {
-		query = url.Values{}
-	}
-	var all []R
-	for {
-		p, err := one[R](ctx, s, path, query)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p.Items...)
-		if p.Next == nil || most > 0 && len(all) >= most {
-			return all, nil
-		}
-		query.Set("cursor", *p.Next)
-	}
+// rows reads a listing that has one page.
+func rows[R any](ctx context.Context, s *server, path string, query url.Values) ([]R, error) {
+	p, err := page[R](ctx, s, path, query)
+	return p.Items, err
 }
 
-// limited returns the parameter for so many rows.
-func limited(most int) url.Values {
-	return url.Values{"limit": {strconv.Itoa(min(most, pageSize))}}
-}
-
-// selecting converts a query to parameters.
-func selecting(q ledger.Query) url.Values {
+// entries reads one page of ticks or runs.
+func entries[R any](ctx context.Context, s *server, path string, q view.EntryQuery) (view.Page[R], error) {
+	if q.Job != "" {
+		path = jobPath(q.Job) + path
+	}
 	query := limited(q.Limit)
-	for name, at := range map[string]time.Time{"since": q.Since, "until": q.Before} {
-		if !at.IsZero() {
-			query.Set(name, at.Format(time.RFC3339Nano))
-		}
-	}
+	set(query, map[string]string{"cursor": q.After.String(), "since": stamp(q.Since), "until": stamp(q.Before)})
 	for _, o := range q.Outcomes {
 		query.Add("outcome", string(o))
 	}
@@ -335,25 +285,27 @@ func selecting(q ledger.Query) url.Values {
 	for _, c := range q.Reasons {
 		query.Add("reason", string(c))
 	}
-	return query
+	return page[R](ctx, s, path, query)
 }
 
-// auditing converts a query to parameters.
-func auditing(q view.AuditQuery) url.Values {
-	query := limited(q.Limit)
-	for name, text := range map[string]string{"by": q.By, "job": q.Job} {
+// limited returns the parameter for so many rows; 0: as many as one page has.
+func limited(most int) url.Values {
+	return url.Values{"limit": {strconv.Itoa(min(cmp.Or(most, pageSize), pageSize))}}
+}
+
+// set adds the parameters that have a value.
+func set(query url.Values, values map[string]string) {
+	for name, text := range values {
 		if text != "" {
 			query.Set(name, text)
 		}
 	}
-	if !q.Since.IsZero() {
-		query.Set("since", q.Since.Format(time.RFC3339Nano))
+}
+
+// stamp writes a time for a parameter; "" for zero.
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return ""
 	}
-	for _, kind := range q.Kinds {
-		query.Add("act", string(kind))
-	}
-	if q.Refused != nil {
-		query.Set("refused", map[bool]string{true: "yes", false: "no"}[*q.Refused])
-	}
-	return query
+	return at.Format(time.RFC3339Nano)
 }

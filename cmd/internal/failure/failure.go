@@ -8,7 +8,9 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // A usageError is a mistake on the command line.
@@ -22,12 +24,14 @@ func Usage(err error) error { return usageError{err} }
 // Usagef formats a mistake on the command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// IsUsage reports whether err is a mistake on the command line or in the configuration.
+// IsUsage reports whether err is a mistake on the command line, in a request or in the configuration.
 func IsUsage(err error) bool {
 	_, usage := errors.AsType[usageError](err)
 	_, mistaken := errors.AsType[*config.Error](err)
-	_, foreign := errors.AsType[*view.OtherServiceError](err)
-	return usage || mistaken || foreign
+	_, foreign := errors.AsType[*store.OtherServiceError](err)
+	_, refused := errors.AsType[*commands.Error](err)
+	_, invalid := errors.AsType[*view.InvalidError](err)
+	return usage || mistaken || foreign || refused || invalid
 }
 
 // Lines formats err for people: a line per mistake in a configuration, else one line.

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
@@ -19,10 +18,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
+// remedy is what to do if the store does not answer.
+const remedy = "Start what is down; quorate store check says what is wrong."
+
 // A layout holds the settings of a frame.
 type layout struct {
-	about         cluster.About
-	width, height int // of the terminal; height 0: unlimited
+	name          string // of the cluster
+	remedy        string // what to do if the store does not answer
+	width, height int    // of the terminal; height 0: unlimited
 	color         bool
 	live          bool   // there are keys
 	help          bool   // show the keys
@@ -51,7 +54,7 @@ func (d snapshot) frame(v layout) []string {
 
 // title has the name of the cluster, the time, and on a terminal the keys.
 func (v layout) title() textLine {
-	left := fmt.Sprintf("quorate top  %s  %s UTC", v.about.Name, v.now.UTC().Format(time.TimeOnly))
+	left := fmt.Sprintf("quorate top  %s  %s UTC", v.name, v.now.UTC().Format(time.TimeOnly))
 	l := textLine{{left, bold}}
 	for _, right := range []string{v.note + "  ? help  q quit", "? help  q quit"} {
 		room := v.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right)
@@ -360,7 +363,7 @@ func (d snapshot) unknown(v layout) []textLine {
 	}
 	lines := []textLine{sentence(bad, text)}
 	if errors.Is(d.err, locking.ErrNoQuorum) {
-		lines = append(lines, textLine{{"  " + v.about.Remedy, bold}})
+		lines = append(lines, textLine{{"  " + v.remedy, bold}})
 	}
 	return lines
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
@@ -107,7 +106,7 @@ func TestTopFrames(t *testing.T) {
 		{"endless", troubled(), 80, 0, false, false},
 	} {
 		v := layout{
-			about: cluster.About{Name: "namespace quorate", Remedy: "Start the nodes that are down: quorate store check says what each lacks."}, note: "every 2s",
+			name: "namespace quorate", remedy: "Start the nodes that are down: quorate store check says what each lacks.", note: "every 2s",
 			width: tc.width, height: tc.height, color: tc.color, help: tc.help, live: tc.height > 0, now: cmdtest.Tick,
 		}
 		lines := tc.data.frame(v)
@@ -133,7 +132,7 @@ func TestTopCountsOutcomesApart(t *testing.T) {
 	for n, o := range []ledger.Outcome{ledger.Missed, ledger.Failed, ledger.Failed, ledger.Failed, ledger.Missed, ledger.TimedOut} {
 		d.ticks = append(d.ticks, view.NewTick(ledger.Entry{Job: "report", Tick: cmdtest.Tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: o}))
 	}
-	text := strings.Join(d.frame(layout{about: cluster.About{Name: "x"}, width: 100, now: cmdtest.Tick}), "\n")
+	text := strings.Join(d.frame(layout{name: "x", width: 100, now: cmdtest.Tick}), "\n")
 	for _, want := range []string{"report  missed     2 times", "report  failed     3 times", "report  timed out"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -147,7 +146,7 @@ func TestTopPassesNothingOn(t *testing.T) {
 	d := troubled()
 	d.ticks[1].Error = view.Optional("\x1b]0;owned\x07\x1b[2J\u202egnorw")
 	d.replicas[0].Host = "\x1b[31mred"
-	for _, l := range d.frame(layout{about: cluster.About{Name: "x"}, width: 200, height: 60, now: cmdtest.Tick}) {
+	for _, l := range d.frame(layout{name: "x", width: 200, height: 60, now: cmdtest.Tick}) {
 		if strings.ContainsAny(l, "\x1b\x07\u202e") {
 			t.Errorf("passed on: %q", l)
 		}

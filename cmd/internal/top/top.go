@@ -44,7 +44,7 @@ func once(ctx context.Context, w io.Writer, s cluster.Cluster, of Options) error
 	if err != nil {
 		return err
 	}
-	v := layout{about: s.About(), width: plainWidth(w), now: time.Now()}
+	v := layout{name: s.Name, remedy: remedy, width: plainWidth(w), now: time.Now()}
 	if _, err := io.WriteString(w, strings.Join(d.frame(v), "\n")+"\n"); err != nil {
 		return err
 	}
@@ -169,11 +169,11 @@ func (l *live) handle(ctx context.Context, e event) (quit bool, err error) {
 func (l *live) draw() error {
 	width, height := l.screen.size()
 	v := layout{
-		about: l.source.About(), width: width, height: height, now: time.Now(),
+		name: l.source.Name, remedy: remedy, width: width, height: height, now: time.Now(),
 		color: os.Getenv("NO_COLOR") == "", live: true, help: l.help, note: l.note(),
 	}
 	if l.data.read.IsZero() && l.data.err == nil {
-		return l.screen.draw([]string{textLine{{"quorate top  " + v.about.Name, bold}}.render(width, v.color), "", "reading the store …"})
+		return l.screen.draw([]string{textLine{{"quorate top  " + v.name, bold}}.render(width, v.color), "", "reading the store …"})
 	}
 	return l.screen.draw(l.data.frame(v))
 }
@@ -307,8 +307,12 @@ func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back ti
 	for i, read := range []func() error{
 		func() (err error) { now.nodes, err = s.Nodes(ctx); return err },
 		func() (err error) { now.replicas, err = s.Replicas(ctx); return err },
-		func() (err error) { now.next, err = s.Next(ctx, mostNext); return err },
-		func() (err error) { now.ticks, more, err = s.Latest(ctx, now.since, mostTicks); return err },
+		func() (err error) { now.next, err = s.Next(ctx, "", began, mostNext); return err },
+		func() error {
+			p, err := s.Ticks(ctx, view.EntryQuery{Limit: mostTicks, Since: now.since})
+			now.ticks, more = p.Items, p.Next != nil
+			return err
+		},
 	} {
 		wg.Go(func() { errs[i] = guarded(read) })
 	}
@@ -356,7 +360,7 @@ func (d *snapshot) addRunning(ctx context.Context, s cluster.Cluster) error {
 			d.running = append(d.running, t.Run)
 		}
 	}
-	running := ledger.Query{Limit: mostRunning, Outcomes: []ledger.Outcome{ledger.Running}}
+	running := view.EntryQuery{Limit: mostRunning, Outcomes: []ledger.Outcome{ledger.Running}}
 	asked := 0
 	for _, r := range d.replicas {
 		for _, job := range r.Running {
@@ -365,7 +369,8 @@ func (d *snapshot) addRunning(ctx context.Context, s cluster.Cluster) error {
 			}
 			known[job] = true
 			asked++
-			rows, err := s.Runs(ctx, job, running, false)
+			running.Job = job
+			rows, err := cluster.Entries(ctx, running, s.Runs)
 			if err != nil && !errors.Is(err, view.ErrNotFound) {
 				return err
 			}

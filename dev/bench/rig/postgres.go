@@ -40,7 +40,7 @@ func (r *Rig) Postgres(ctx context.Context, counters int, fsync string) (*Postgr
 	if err := claims.DeclareNew(ctx, store); err != nil {
 		return nil, err
 	}
-	if p.Cluster, err = single.Open(store, claims.Config{}); err != nil {
+	if p.Cluster, err = single.Open(store, claims.Config{}, nil); err != nil {
 		return nil, err
 	}
 	pool, err := p.Pool(ctx, nil)

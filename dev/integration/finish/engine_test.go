@@ -165,7 +165,7 @@ func (e *engine) run(c engineCase) {
 	ctx, drain := context.WithCancel(e.Context())
 	defer drain()
 	e.drain = drain
-	stores := e.connect().Stores()
+	stores := store.ForScheduler(e.connect())
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "a", Stores: stores, Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
 		Timing: scheduler.Timing{TTL: ttl, SafetyMargin: 500 * time.Millisecond, CommandsEvery: 50 * time.Millisecond},

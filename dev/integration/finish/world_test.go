@@ -119,7 +119,7 @@ func (r *rig) connect() *single.Cluster {
 	if err != nil {
 		r.Fatal(err)
 	}
-	c, err := single.Open(s, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout})
+	c, err := single.Open(s, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout}, nil)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestClockWasAheadOnPostgres(t *testing.T) {
 	schema := w.migrated(t)
 	join := func() *single.Cluster {
 		t.Helper()
-		c, err := single.Open(w.openIn(t, schema, w.urlAs("replica")), claims.Config{TTL: 5 * time.Second})
+		c, err := single.Open(w.openIn(t, schema, w.urlAs("replica")), claims.Config{TTL: 5 * time.Second}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

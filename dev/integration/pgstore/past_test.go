@@ -76,14 +76,14 @@ func newPast(t *testing.T, w *world, jobs, entries int) *past {
 	if err := claims.DeclareNew(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if p.cluster, err = single.Open(s, claims.Config{}); err != nil {
+	if p.cluster, err = single.Open(s, claims.Config{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.cluster.Close() })
 	p.fill(t)
-	control := p.cluster.Control()
+	control := view.ControlOf(p.cluster)
 	control.Cache = p.kept
-	p.web, err = dashboard.Mount(host{Control: control, Nodes: p.cluster, Settings: func() any { return "none" }},
+	p.web, err = dashboard.Mount(host{Control: control, Settings: func() any { return "none" }},
 		dashboard.Config{Anonymous: identity.AnonymousAll, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

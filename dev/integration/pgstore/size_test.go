@@ -51,7 +51,7 @@ func newLoad(t *testing.T, keep int) *load {
 		t.Fatal(err)
 	}
 	var err error
-	if l.c, err = single.Open(s, claims.Config{}); err != nil {
+	if l.c, err = single.Open(s, claims.Config{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.c.Close() })

@@ -40,7 +40,7 @@ func TestCheckWrites(t *testing.T) {
 			if c.make != "" {
 				w.exec(t, strings.NewReplacer("S.", pgx.Identifier{schema}.Sanitize()+".", "SCHEMA S ", "SCHEMA "+pgx.Identifier{schema}.Sanitize()+" ", "ROLE R ", "ROLE "+role+" ", "FROM R;", "FROM "+role+";", "TO R", "TO "+role).Replace(c.make))
 			}
-			cluster, err := single.Open(w.openIn(t, schema, w.urlAs(role)), claims.Config{})
+			cluster, err := single.Open(w.openIn(t, schema, w.urlAs(role)), claims.Config{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

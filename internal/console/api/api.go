@@ -131,7 +131,7 @@ func (a *API) answer(ctx context.Context, rt route, r *http.Request, id identity
 
 // Explain converts an error to a problem for the client.
 func (a *API) Explain(r *http.Request, err error) *problem.Problem {
-	one := a.cfg.Nodes.NodeKind() == view.KindStore
+	one := a.cfg.Control.Health.OneStore()
 	p := problem.Of(err, one)
 	if p == nil && r.Context().Err() != nil {
 		err = errors.Join(context.Cause(r.Context()), err)
@@ -245,27 +245,34 @@ func routes() []route {
 			limitParam(),
 			{name: "cursor", about: "The next of the page before.", schema: short(200)},
 			{name: "q", about: "Only jobs whose name, tags or description contain this text.", schema: short(200)},
-		}, reply: Page[view.Job]{}, answer: answerJobs},
+		}, reply: view.Page[view.Job]{}, answer: answerJobs},
 		{path: "/jobs/{job}", about: "One job: its versions, next ticks, pauses and pending requests.", reply: JobDetail{}, answer: answerJob},
-		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: selecting(), reply: Page[view.Tick]{}, answer: entriesOf(true, view.NewTick)},
-		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: selecting(), reply: Page[view.Run]{}, answer: entriesOf(false, view.NewRun)},
-		{path: "/ticks", about: "The latest ticks of all jobs with their outcomes. With filters, a page may have few rows and still a next page.", query: selecting(), reply: Page[view.Tick]{}, answer: entriesOf(true, view.NewTick)},
-		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still a next page.", query: selecting(), reply: Page[view.Run]{}, answer: entriesOf(false, view.NewRun)},
-		{path: "/runs/{run}", about: "One run: its attempts, newest first, with the nodes' answers and the extensions of the lease.", reply: Page[view.Tick]{}, answer: answerRun},
+		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: selecting(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
+		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: selecting(), reply: view.Page[view.Run]{}, answer: entriesOf(false, view.Control.Runs)},
+		{path: "/ticks", about: "The latest ticks of all jobs with their outcomes. With filters, a page may have few rows and still a next page.", query: selecting(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
+		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still a next page.", query: selecting(), reply: view.Page[view.Run]{}, answer: entriesOf(false, view.Control.Runs)},
+		{path: "/runs/{run}", about: "One run: its attempts, newest first, with the nodes' answers and the extensions of the lease.", reply: view.Page[view.Tick]{}, answer: func(ctx context.Context, c *call) (any, error) {
+			return pageOf(c.cfg.Control.Attempts(ctx, c.r.PathValue("run")))
+		}},
 		{path: "/runs/{run}/log", about: "The log of a run; of a running one up to as_of.", query: []param{
 			integer("attempt", "Number of the attempt; 0: the last.", 0, 1_000_000, 0),
-		}, reply: view.Log{}, answer: answerLog},
+		}, reply: view.Log{}, answer: func(ctx context.Context, c *call) (any, error) {
+			return c.cfg.Control.Log(ctx, "", c.r.PathValue("run"), c.number("attempt"))
+		}},
 		{path: "/next", about: "Next ticks of the served jobs, soonest first.", query: []param{
 			limitParam(),
 			{name: "job", about: "Only of this job.", schema: short(200)},
 			{name: "from", about: "Only ticks that start after this time; default: now.", schema: timeSchema()},
-		}, reply: Page[view.Next]{}, answer: answerNext},
-		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: Page[view.Replica]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Replicas(ctx)) }},
-		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: Page[view.Node]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Nodes(ctx), nil) }},
-		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: Page[view.Check]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Checks(ctx), nil) }},
-		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: Page[view.Lock]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Locks(ctx)) }},
-		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: Page[view.Command]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Pauses(ctx)) }},
-		{path: "/audit", about: "Commands on the cluster, done and refused, newest first.", query: auditing(), reply: Page[view.Command]{}, answer: answerAudit},
+		}, reply: view.Page[view.Next]{}, answer: answerNext},
+		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: view.Page[view.Replica]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Replicas(ctx)) }},
+		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: view.Page[view.Node]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Nodes(ctx)) }},
+		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: view.Page[view.Check]{}, answer: func(ctx context.Context, c *call) (any, error) {
+			checked, err := c.cfg.Control.Check(ctx)
+			return pageOf(checked.Rows, err)
+		}},
+		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: view.Page[view.Lock]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Locks(ctx)) }},
+		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: view.Page[view.Command]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Pauses(ctx)) }},
+		{path: "/audit", about: "Commands on the cluster, done and refused, newest first.", query: auditing(), reply: view.Page[view.Command]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration of the serving replica, without secrets, and the hashes of the others.", reply: Configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "A set of jobs that replicas serve, or served within a day.", reply: JobSet{}, answer: answerJobSet},
 		{path: "/configuration/diff", about: "The differences between two sets of jobs, by job and setting.", query: []param{
@@ -286,10 +293,10 @@ func commandRoutes() []route {
 		{path: "/jobs/{job}/trigger", kind: commands.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Command{}, answer: askTrigger},
 		{path: "/jobs/{job}/backfill", kind: commands.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: askBackfill},
 		{path: "/jobs/{job}/cancel", kind: commands.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: askCancel},
-		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(commands.Pause)},
-		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: pauseResult{}, answer: askJob(commands.Resume)},
-		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: pauseResult{}, answer: askPause},
-		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: pauseResult{}, answer: askResume},
+		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: view.PauseResult{}, answer: askJob(commands.Pause)},
+		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: view.PauseResult{}, answer: askJob(commands.Resume)},
+		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: view.PauseResult{}, answer: askPause},
+		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: view.PauseResult{}, answer: askResume},
 		{path: "/locks/{job}/release", kind: commands.Release, role: identity.Admin, about: "Take a lock from its holder by force.", body: releaseBody{}, reply: view.Lock{}, answer: askRelease},
 	}
 	for i := range list {

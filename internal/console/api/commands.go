@@ -78,9 +78,9 @@ func (c *call) command(why reason) commands.Command {
 }
 
 // accepted logs a command, in case the nodes lose it.
-func (c *call) accepted(command commands.Command) {
+func (c *call) accepted(done view.Command) {
 	c.cfg.Logger.Info("a command was accepted",
-		"act", string(command.Kind), "of", command.Target(), "by", command.By, "reason", command.Reason, "id", command.ID)
+		"act", string(done.Kind), "of", done.Target(), "by", view.Text(done.By), "reason", view.Text(done.Reason), "id", done.ID)
 }
 
 func askTrigger(ctx context.Context, c *call) (any, error) {
@@ -92,20 +92,14 @@ func askTrigger(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	c.accepted(done)
-	return view.NewCommand(done), nil
-}
-
-// pauseResult is the result of a pause or resume.
-type pauseResult struct {
-	Command view.Command `json:"act"`
-	Doubt   *string      `json:"doubt" jsonschema:"Why the command may be a mistake; null: nothing speaks against it."`
+	return done, nil
 }
 
 func askJob(kind commands.Kind) func(context.Context, *call) (any, error) {
 	return func(ctx context.Context, c *call) (any, error) {
 		command := c.command(c.body.(*reasonBody).Reason)
 		command.Kind = kind
-		return c.setPause(ctx, command)
+		return c.setPause(ctx, command, "")
 	}
 }
 
@@ -113,33 +107,25 @@ func askPause(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*targetBody)
 	command := c.command(body.Reason)
 	command.Tag, command.All = body.Tag, body.All
-	return c.setPause(ctx, command)
+	return c.setPause(ctx, command, "")
 }
 
 func askResume(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*resumeBody)
 	command := c.command(body.Reason)
-	if command.Tag, command.All = body.Tag, body.All; body.ID == "" {
-		return c.setPause(ctx, command)
-	}
-	if body.Tag != "" || body.All {
+	if command.Tag, command.All = body.Tag, body.All; body.ID != "" && (body.Tag != "" || body.All) {
 		return nil, &view.InvalidError{Msg: "id: write it alone, without tag and all"}
 	}
-	done, err := c.cfg.Control.Resume(ctx, command, body.ID)
-	if err != nil {
-		return nil, err
-	}
-	c.accepted(done)
-	return pauseResult{Command: view.NewCommand(done)}, nil
+	return c.setPause(ctx, command, body.ID)
 }
 
-func (c *call) setPause(ctx context.Context, command commands.Command) (any, error) {
-	done, doubt, err := c.cfg.Control.PauseOrResume(ctx, command)
+func (c *call) setPause(ctx context.Context, command commands.Command, id string) (any, error) {
+	done, err := c.cfg.Control.PauseOrResume(ctx, command, id)
 	if err != nil {
 		return nil, err
 	}
-	c.accepted(done)
-	return pauseResult{Command: view.NewCommand(done), Doubt: view.Optional(doubt)}, nil
+	c.accepted(done.Command)
+	return done, nil
 }
 
 // A Planned is a backfill that was requested, or planned by a dry run.
@@ -154,18 +140,12 @@ func askBackfill(ctx context.Context, c *call) (any, error) {
 	command := c.command(body.Reason)
 	command.Within, command.Concurrency = body.Within.value(), cmp.Or(body.Concurrency, 1)
 	command.From, command.To = body.From.value(), body.To.value()
-	var ticks []time.Time
-	var err error
-	if body.DryRun {
-		ticks, _, err = c.cfg.Control.Planned(ctx, command)
-	} else {
-		ticks, err = c.cfg.Control.Backfill(ctx, command)
-	}
+	ticks, err := c.cfg.Control.Backfill(ctx, command, body.DryRun)
 	if err != nil {
 		return nil, err
 	}
 	if !body.DryRun {
-		c.accepted(command)
+		c.accepted(view.NewCommand(command))
 	}
 	answer := Planned{Job: command.Job, Asked: !body.DryRun}
 	for _, t := range ticks {
@@ -182,7 +162,7 @@ func askCancel(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.accepted(command)
+	c.accepted(view.NewCommand(command))
 	return done, nil
 }
 
@@ -196,6 +176,6 @@ func askRelease(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.accepted(command)
+	c.accepted(view.NewCommand(command))
 	return taken, nil
 }

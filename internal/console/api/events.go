@@ -237,11 +237,11 @@ func (h *hub) pause(took time.Duration) {
 // poll reads and sends the changes. Without a quorum there are none.
 func (h *hub) poll(ctx context.Context, last *seen) {
 	control := h.server.cfg.Control
-	page, err := control.Recent(ctx, view.RecentQuery{Limit: polledRows, Ticks: true})
+	page, err := control.Recent(ctx, view.EntryQuery{Limit: polledRows, Ticks: true})
 	if err == nil {
 		last.ticks = broadcastNew(h, last.ticks, page.Entries, tickEvent)
 	}
-	commands, err := control.Audit(ctx, polledRows)
+	commands, err := control.LatestCommands(ctx, polledRows)
 	if err == nil {
 		last.commands = broadcastNew(h, last.commands, commands, func(a view.Command) (string, string, any) {
 			return fmt.Sprint(a.ID, a.Closed != nil), "act", a

@@ -16,67 +16,30 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// A Page is a part of a listing.
-type Page[R any] struct {
-	Items []R     `json:"items"`
-	Next  *string `json:"next" jsonschema:"Cursor of the next page; null if there is none."`
-	// Unknown is rare, so programs that do not know it miss nothing.
-	Unknown *string `json:"unknown,omitempty" jsonschema:"What is not known about the items: pauses, while the nodes are new or have restarted. Else missing."`
-}
-
 // pageOf returns rows as a page.
-func pageOf[R any](rows []R, err error) (Page[R], error) {
-	if err != nil {
-		return Page[R]{}, err
+func pageOf[R any](rows []R, err error) (view.Page[R], error) {
+	if rows == nil {
+		rows = []R{}
 	}
-	p := Page[R]{Items: rows}
-	if p.Items == nil {
-		p.Items = []R{}
-	}
-	return p, nil
-}
-
-// entriesPage converts entries to a page of rows.
-func entriesPage[R any](p view.Page, err error, row func(ledger.Entry) R) (any, error) {
-	rows := make([]R, len(p.Entries))
-	for i, e := range p.Entries {
-		rows[i] = row(e)
-	}
-	shown, err := pageOf(rows, err)
-	shown.Next = view.Optional(p.Next.String())
-	return shown, err
-}
-
-// recent converts the parameters of selecting to a query.
-func (c *call) recent(ticks bool) (view.RecentQuery, error) {
-	after, err := view.ParseCursor(c.text("cursor"))
-	if after.IsZero() {
-		after = view.Until(c.time("until"))
-	}
-	return view.RecentQuery{
-		Limit: c.number("limit"), Ticks: ticks, After: after, Since: c.time("since"),
-		Outcomes: words[ledger.Outcome](c, "outcome"), Triggers: words[ledger.Trigger](c, "trigger"),
-		Reasons: words[ledger.Code](c, "reason"),
-	}, err
+	return view.Page[R]{Items: rows}, err
 }
 
 // entriesOf answers with ticks or runs, of the job in the path or of all jobs.
-func entriesOf[R any](ticks bool, row func(ledger.Entry) R) func(context.Context, *call) (any, error) {
+func entriesOf[R any](ticks bool, read func(view.Control, context.Context, view.EntryQuery) (view.Page[R], error)) func(context.Context, *call) (any, error) {
 	return func(ctx context.Context, c *call) (any, error) {
-		q, err := c.recent(ticks)
+		after, err := view.ParseCursor(c.text("cursor"))
 		if err != nil {
 			return nil, err
+		}
+		q := view.EntryQuery{
+			Job: c.r.PathValue("job"), Limit: c.number("limit"), After: after, Since: c.time("since"), Before: c.time("until"),
+			Outcomes: words[ledger.Outcome](c, "outcome"), Triggers: words[ledger.Trigger](c, "trigger"),
+			Reasons: words[ledger.Code](c, "reason"),
 		}
 		if !ticks && slices.Contains(q.Outcomes, ledger.Missed) {
 			return nil, &view.InvalidError{Msg: "outcome: a missed tick has no run; GET /ticks?outcome=missed lists them"}
 		}
-		var p view.Page
-		if job := c.r.PathValue("job"); job != "" {
-			p, err = c.cfg.Control.Page(ctx, job, q)
-		} else {
-			p, err = c.cfg.Control.Recent(ctx, q)
-		}
-		return entriesPage(p, err, row)
+		return read(c.cfg.Control, ctx, q)
 	}
 }
 
@@ -96,10 +59,7 @@ func answerAudit(ctx context.Context, c *call) (any, error) {
 	if text := c.text("refused"); text != "" {
 		q.Refused = new(text == "yes")
 	}
-	list, next, err := c.cfg.Control.AuditPage(ctx, q)
-	p, err := pageOf(list, err)
-	p.Next = view.Optional(next)
-	return p, err
+	return c.cfg.Control.Audit(ctx, q)
 }
 
 // An identityRow is the user of a request.
@@ -165,49 +125,8 @@ func answerJob(ctx context.Context, c *call) (any, error) {
 	return answer, nil
 }
 
-// answerJobs reads the ledger only for the jobs on the page. Cursors are names.
 func answerJobs(ctx context.Context, c *call) (any, error) {
-	d, err := c.cfg.Control.Directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	limit, after := c.number("limit"), c.text("cursor")
-	var names []string
-	more := false
-	for _, v := range d.Versions {
-		if v.Name <= after || slices.Contains(names, v.Name) || !matches(v.JobInfo, c.text("q")) {
-			continue
-		}
-		if more = len(names) == limit; more {
-			break
-		}
-		names = append(names, v.Name)
-	}
-	if len(names) == 0 {
-		return pageOf([]view.Job{}, nil)
-	}
-	rows, err := c.cfg.Control.JobsIn(ctx, d, names...)
-	if err != nil {
-		return nil, err
-	}
-	unknown, err := c.cfg.Control.MarkPaused(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	p, err := pageOf(rows, nil)
-	p.Unknown = view.Optional(unknown)
-	if more {
-		p.Next = &names[len(names)-1]
-	}
-	return p, err
-}
-
-// matches searches the name, tags and description of a job.
-func matches(j roster.JobInfo, text string) bool {
-	text = strings.ToLower(text)
-	return slices.ContainsFunc(append([]string{j.Name, j.Description}, j.Tags...), func(s string) bool {
-		return strings.Contains(strings.ToLower(s), text)
-	})
+	return c.cfg.Control.Jobs(ctx, view.JobQuery{Limit: c.number("limit"), After: c.text("cursor"), Text: c.text("q")})
 }
 
 // A Configuration is the serving replica's configuration.

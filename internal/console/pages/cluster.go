@@ -74,10 +74,17 @@ type nodesPage struct {
 }
 
 func loadNodes(ctx context.Context, v *visit) (any, error) {
-	shown := nodesPage{Nodes: v.p.cfg.Nodes.Nodes(ctx)}
-	shown.Lines = []line{quorumLine(v, shown.Nodes)}
+	nodes, err := v.p.cfg.Control.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := nodesPage{Nodes: nodes, Lines: []line{quorumLine(v, nodes)}}
 	if v.query.Get("check") != "" {
-		shown.Checks = v.p.cfg.Nodes.Checks(ctx)
+		checked, err := v.p.cfg.Control.Check(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shown.Checks = checked.Rows
 	}
 	return shown, nil
 }
@@ -97,8 +104,8 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	recent, err := lastKnown(v, "tokens", func() (view.Page, error) {
-		return v.p.cfg.Control.Recent(ctx, view.RecentQuery{Limit: tokensLookedAt})
+	recent, err := lastKnown(v, "tokens", func() (view.EntryPage, error) {
+		return v.p.cfg.Control.Recent(ctx, view.EntryQuery{Limit: tokensLookedAt})
 	})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -57,9 +56,9 @@ type openCommands struct {
 type glance struct {
 	v        *visit
 	nodes    []view.Node
-	replicas api.Page[view.Replica]
+	replicas view.Page[view.Replica]
 	entries  []ledger.Entry
-	next     api.Page[view.Next]
+	next     view.Page[view.Next]
 	open     openCommands
 	asked    time.Time // start of the range
 	since    time.Time // start of the entries
@@ -135,7 +134,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 			}
 		})
 	}
-	part(func() error { all.nodes = v.p.cfg.Nodes.Nodes(ctx); return nil })
+	part(func() (err error) { all.nodes, err = v.p.cfg.Control.Nodes(ctx); return err })
 	part(func() (err error) {
 		all.replicas, err = rows[view.Replica](ctx, v, "/replicas", nil)
 		return err
@@ -162,8 +161,8 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 
 // readLatest reads the latest ticks of the range, and the problems of the last 24 hours.
 func (all *glance) readLatest(ctx context.Context) error {
-	p, err := lastKnown(all.v, "latest "+all.v.query.Get("range"), func() (view.Page, error) {
-		return all.v.p.cfg.Control.Recent(ctx, view.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
+	p, err := lastKnown(all.v, "latest "+all.v.query.Get("range"), func() (view.EntryPage, error) {
+		return all.v.p.cfg.Control.Recent(ctx, view.EntryQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
 	})
 	all.since = all.asked
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/problem"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -41,7 +40,7 @@ func (v *visit) asOf() time.Time {
 }
 
 // OneStore reports whether one store keeps everything, which has no votes.
-func (v *visit) OneStore() bool { return v.p.cfg.Nodes.NodeKind() == view.KindStore }
+func (v *visit) OneStore() bool { return v.p.cfg.Control.Health.OneStore() }
 
 // Replica is the one that serves the page, and Version its release.
 func (v *visit) Replica() string { return v.p.cfg.ID }
@@ -51,7 +50,7 @@ func (v *visit) Version() string { return v.p.cfg.Version }
 
 // titleOf is the title of a sheet.
 func (p *Pages) titleOf(s sheet) string {
-	if s.name == "nodes" && p.cfg.Nodes.NodeKind() == view.KindStore {
+	if s.name == "nodes" && p.cfg.Control.Health.OneStore() {
 		return "Store"
 	}
 	return s.title
@@ -107,8 +106,8 @@ func read[T any](ctx context.Context, v *visit, path string, query url.Values, i
 }
 
 // rows reads a page of a listing.
-func rows[R any](ctx context.Context, v *visit, path string, query url.Values, in ...string) (api.Page[R], error) {
-	return read[api.Page[R]](ctx, v, path, query, in...)
+func rows[R any](ctx context.Context, v *visit, path string, query url.Values, in ...string) (view.Page[R], error) {
+	return read[view.Page[R]](ctx, v, path, query, in...)
 }
 
 // An address is that of a page, and makes those of others.

@@ -72,9 +72,9 @@ func (a Command) Target() string {
 	return ""
 }
 
-// Audit lists the latest commands, newest first.
-func (r Reader) Audit(ctx context.Context, limit int) ([]Command, error) {
-	list, err := r.Commands.Audit(ctx, limit)
+// LatestCommands lists the latest commands, newest first.
+func (r Reader) LatestCommands(ctx context.Context, limit int) ([]Command, error) {
+	list, err := r.Records.Commands.Audit(ctx, limit)
 	return rowsOf(list, err, NewCommand)
 }
 
@@ -101,7 +101,7 @@ func (q AuditQuery) matches(command commands.Command) bool {
 // OpenCommands returns the commands in force. Unknown says why they are not known although a
 // quorum of nodes answers: new nodes do not vouch for pauses before their grace ends.
 func (r Reader) OpenCommands(ctx context.Context) (open commands.Open, unknown string, err error) {
-	open, err = r.Commands.Open(ctx)
+	open, err = r.Records.Commands.Open(ctx)
 	if errors.Is(err, commands.ErrGrace) {
 		return commands.Open{}, "Pauses and requests are not known yet, and no tick starts: " + err.Error(), nil
 	}
@@ -110,34 +110,35 @@ func (r Reader) OpenCommands(ctx context.Context) (open commands.Open, unknown s
 
 // Pauses lists the pauses in force, oldest first.
 func (r Reader) Pauses(ctx context.Context) ([]Command, error) {
-	open, err := r.Commands.Open(ctx)
+	open, err := r.Records.Commands.Open(ctx)
 	commands.Sort(open.Pauses)
 	return rowsOf(open.Pauses, err, NewCommand)
 }
 
-// AuditPage lists the commands that match the query, newest first. It covers the commands that
-// the log guarantees to keep. Next is After of the next page, "" on the last one.
-func (r Reader) AuditPage(ctx context.Context, q AuditQuery) (rows []Command, next string, err error) {
-	list, err := r.Commands.Audit(ctx, max(q.Limit, commands.KeepAudit+commands.KeepRefused))
+// Audit lists the commands that match the query, newest first. It covers the commands that
+// the log guarantees to keep. Next is After of the next page.
+func (r Reader) Audit(ctx context.Context, q AuditQuery) (Page[Command], error) {
+	list, err := r.Records.Commands.Audit(ctx, max(q.Limit, commands.KeepAudit+commands.KeepRefused))
 	if err != nil {
-		return nil, "", err
+		return Page[Command]{}, err
 	}
 	if q.After != "" {
 		i := slices.IndexFunc(list, func(command commands.Command) bool { return command.ID == q.After })
 		if i < 0 {
-			return nil, "", invalid("cursor: the audit log no longer keeps this command; ask without a cursor")
+			return Page[Command]{}, invalid("cursor: the audit log no longer keeps this command; ask without a cursor")
 		}
 		list = list[i+1:]
 	}
-	rows = []Command{}
+	p := Page[Command]{Items: []Command{}}
 	for _, command := range list {
 		if !q.matches(command) {
 			continue
 		}
-		if len(rows) == q.Limit {
-			return rows, rows[len(rows)-1].ID, nil
+		if len(p.Items) == q.Limit {
+			p.Next = &p.Items[q.Limit-1].ID
+			break
 		}
-		rows = append(rows, NewCommand(command))
+		p.Items = append(p.Items, NewCommand(command))
 	}
-	return rows, "", nil
+	return p, nil
 }

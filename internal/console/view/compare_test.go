@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/roster"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -116,8 +117,8 @@ func TestSettingChangesAreVisible(t *testing.T) {
 // is said.
 func TestServedSets(t *testing.T) {
 	t.Parallel()
-	peers := new(schedtest.Roster)
-	r := view.Reader{Roster: peers, JobSets: peers}
+	roster := new(schedtest.Roster)
+	r := view.Reader{Records: store.Records{Roster: roster, JobSets: roster}}
 	at, three := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 3
 	for _, one := range []roster.Replica{
 		{ID: "a", ConfigHash: "c1", ConfigSince: at.Add(time.Hour)},

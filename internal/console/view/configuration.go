@@ -60,11 +60,11 @@ func (r Reader) JobSet(ctx context.Context, hash string) (roster.JobSet, error) 
 }
 
 // storedSet returns a set as it is stored, without jobs if they are too many.
-func (r Reader) storedSet(ctx context.Context, hash string) (roster.JobSet, error) {
-	if r.JobSets == nil {
-		return roster.JobSet{}, roster.ErrNoJobSet
+func (r Reader) storedSet(ctx context.Context, hash string) (scheduler.JobSet, error) {
+	if r.Records.JobSets == nil {
+		return scheduler.JobSet{}, scheduler.ErrNoJobSet
 	}
-	packed, err := r.JobSets.JobSet(ctx, hash)
+	packed, err := r.Records.JobSets.JobSet(ctx, hash)
 	if err != nil {
 		return roster.JobSet{}, err
 	}

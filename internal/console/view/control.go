@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -20,19 +22,27 @@ import (
 // *commands.Error, impossible ones an *ImpossibleError, unknown jobs ErrNotFound.
 type Control struct {
 	Reader
-	// Evict takes the lock of a job, or a plain lock, from its holder. Token 0 stands
-	// for the only holder.
-	Evict func(ctx context.Context, name string, token locking.Token, reason string) (Lock, error)
 	// CheckParams, if set, returns a *commands.Error if a published job refuses the
 	// params of a request. Params that it cannot check are checked when the job runs.
 	CheckParams func(job roster.JobInfo, params json.RawMessage) error
 }
 
+// ControlOf returns the control of a cluster, and with it the reader.
+func ControlOf(c store.Cluster) Control {
+	return Control{Reader: Reader{Records: c.Records(), Health: c, Claims: c}}
+}
+
 // An InvalidError says what is wrong with a request.
-type InvalidError struct{ Msg string }
+type InvalidError struct {
+	Msg string
+	Err error // its cause; may be nil
+}
 
 // Error is the message.
 func (e *InvalidError) Error() string { return e.Msg }
+
+// Unwrap returns the cause.
+func (e *InvalidError) Unwrap() error { return e.Err }
 
 // An ImpossibleError says why a valid request cannot be done.
 type ImpossibleError struct{ Msg string }
@@ -61,20 +71,19 @@ func (c Control) resolveJob(ctx context.Context, command commands.Command) (comm
 		return command, unknown
 	}
 	// A pause outlives the other records of a removed job.
-	open, err := c.Commands.Open(ctx)
+	open, err := c.Records.Commands.Open(ctx)
 	if err == nil && !slices.ContainsFunc(open.Pauses, func(p commands.Command) bool { return p.Job == command.Job }) {
 		err = unknown
 	}
 	return command, err
 }
 
-// Trigger requests one run of a job, now. The Job of the returned command is the key; see
-// TriggeredRun for the run.
-func (c Control) Trigger(ctx context.Context, command commands.Command) (commands.Command, error) {
+// Trigger requests one run of a job, now. The row names the job, and its run, by the key.
+func (c Control) Trigger(ctx context.Context, command commands.Command) (Command, error) {
 	command.Kind = commands.Trigger
 	command, err := c.resolveJob(ctx, command)
 	if err != nil {
-		return command, err
+		return Command{}, err
 	}
 	if len(command.Params) > 0 && c.CheckParams != nil {
 		d, err := c.Directory(ctx)
@@ -82,29 +91,42 @@ func (c Control) Trigger(ctx context.Context, command commands.Command) (command
 			err = c.CheckParams(d.Last[command.Job].JobInfo, command.Params)
 		}
 		if err != nil {
-			return command, err
+			return Command{}, err
 		}
 	}
-	return c.Commands.Do(ctx, command)
+	return c.do(ctx, command)
+}
+
+// do requests a command.
+func (c Control) do(ctx context.Context, command commands.Command) (Command, error) {
+	done, err := c.Records.Commands.Do(ctx, command)
+	if err != nil {
+		return Command{}, err
+	}
+	return NewCommand(done), nil
 }
 
 // PauseOrResume pauses or resumes a job, a tag or all jobs, as command.Kind says. It also
-// does commands that look like a mistake, with a warning: jobs may get the tag later.
-func (c Control) PauseOrResume(ctx context.Context, command commands.Command) (done commands.Command, warning string, err error) {
-	if command, err = c.resolveJob(ctx, command); err != nil {
-		return command, "", err
+// does commands that look like a mistake, with a doubt: jobs may get the tag later. An ID, with a
+// command without a target, ends the pause that has it; without such a pause in force the error is
+// ErrNotFound.
+func (c Control) PauseOrResume(ctx context.Context, command commands.Command, id string) (done PauseResult, err error) {
+	doubt := ""
+	if id != "" {
+		command, err = c.resumeOf(ctx, command, id)
+	} else if command, err = c.resolveJob(ctx, command); err == nil {
+		doubt, err = c.doubt(ctx, command)
 	}
-	if warning, err = c.warning(ctx, command); err != nil {
-		return command, "", err
+	if err == nil {
+		done.Command, err = c.do(ctx, command)
 	}
-	done, err = c.Commands.Do(ctx, command)
-	return done, warning, err
+	done.Doubt = Optional(doubt)
+	return done, err
 }
 
-// Resume ends the pause with an ID. The command has no target. The error is ErrNotFound if
-// no such pause is in force.
-func (c Control) Resume(ctx context.Context, command commands.Command, id string) (commands.Command, error) {
-	open, err := c.Commands.Open(ctx)
+// resumeOf returns the command that ends the pause with an ID.
+func (c Control) resumeOf(ctx context.Context, command commands.Command, id string) (commands.Command, error) {
+	open, err := c.Records.Commands.Open(ctx)
 	if err != nil {
 		return command, err
 	}
@@ -119,7 +141,7 @@ func (c Control) Resume(ctx context.Context, command commands.Command, id string
 		return command, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
 	}
 	command.Kind, command.Job, command.Tag, command.All = commands.Resume, target.Job, target.Tag, target.All
-	return c.Commands.Do(ctx, command)
+	return command, nil
 }
 
 // audited returns the audited command with an ID, zero if there is none.
@@ -127,14 +149,15 @@ func (c Control) audited(ctx context.Context, id string) (commands.Command, erro
 	if id == "" {
 		return commands.Command{}, nil
 	}
-	audit, err := c.Commands.Audit(ctx, commands.KeepAudit)
+	audit, err := c.Records.Commands.Audit(ctx, commands.KeepAudit)
 	if i := slices.IndexFunc(audit, func(a commands.Command) bool { return a.ID == id }); i >= 0 {
 		return audit[i], nil
 	}
 	return commands.Command{}, err
 }
 
-func (c Control) warning(ctx context.Context, command commands.Command) (string, error) {
+// doubt says why a pause or resume may be a mistake; "" if nothing speaks against it.
+func (c Control) doubt(ctx context.Context, command commands.Command) (string, error) {
 	if command.Kind == commands.Pause {
 		d, err := c.Directory(ctx)
 		if command.Tag == "" || slices.ContainsFunc(d.Versions, func(v roster.Version) bool { return slices.Contains(v.Tags, command.Tag) }) {
@@ -142,7 +165,7 @@ func (c Control) warning(ctx context.Context, command commands.Command) (string,
 		}
 		return "no job of this cluster has the " + command.Target(), err
 	}
-	open, err := c.Commands.Open(ctx)
+	open, err := c.Records.Commands.Open(ctx)
 	if slices.ContainsFunc(open.Pauses, func(p commands.Command) bool { return p.Target() == command.Target() }) {
 		return "", err
 	}
@@ -174,7 +197,7 @@ func (c Control) Cancel(ctx context.Context, command commands.Command, waiting b
 			return done, err
 		}
 	}
-	list, err := c.Runs(ctx, name, ledger.Query{Limit: maxCancelled, Outcomes: []ledger.Outcome{ledger.Running}})
+	list, err := c.RunsOf(ctx, name, ledger.Query{Limit: maxCancelled, Outcomes: []ledger.Outcome{ledger.Running}})
 	if err != nil {
 		return done, err
 	}
@@ -185,7 +208,7 @@ func (c Control) Cancel(ctx context.Context, command commands.Command, waiting b
 		if command.Run = kept.ID(); only != "" && only != e.ID() && only != command.Run {
 			continue
 		}
-		if _, err := c.Commands.Do(ctx, command); err != nil {
+		if _, err := c.Records.Commands.Do(ctx, command); err != nil {
 			return done, err
 		}
 		done.Runs = append(done.Runs, NewRun(e))
@@ -199,7 +222,7 @@ func (c Control) Cancel(ctx context.Context, command commands.Command, waiting b
 // withdraw closes the job's pending triggers and backfills.
 func (c Control) withdraw(ctx context.Context, command commands.Command) ([]Command, error) {
 	closed := []Command{}
-	open, err := c.Commands.Open(ctx)
+	open, err := c.Records.Commands.Open(ctx)
 	if err != nil {
 		return closed, err
 	}
@@ -212,7 +235,7 @@ func (c Control) withdraw(ctx context.Context, command commands.Command) ([]Comm
 		if r.Job != command.Job || r.Kind == commands.Cancel {
 			continue
 		}
-		if err := c.Commands.Close(ctx, r.ID, result); err != nil {
+		if err := c.Records.Commands.Close(ctx, r.ID, result); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -221,9 +244,9 @@ func (c Control) withdraw(ctx context.Context, command commands.Command) ([]Comm
 	return closed, errors.Join(errs...)
 }
 
-// Planned returns the ticks that a backfill would run, oldest first, and the completed
+// planned returns the ticks that a backfill would run, oldest first, and the completed
 // command. It computes them from the published schedule.
-func (c Control) Planned(ctx context.Context, command commands.Command) ([]time.Time, commands.Command, error) {
+func (c Control) planned(ctx context.Context, command commands.Command) ([]time.Time, commands.Command, error) {
 	command.Kind = commands.Backfill
 	name := command.Job
 	c.Cache.Drop()
@@ -265,13 +288,13 @@ func shown(t time.Time) string {
 	return *Stamp(t)
 }
 
-// Backfill requests the backfill and returns the ticks that it will run.
-func (c Control) Backfill(ctx context.Context, command commands.Command) ([]time.Time, error) {
-	ticks, command, err := c.Planned(ctx, command)
-	if err != nil {
-		return nil, err
+// Backfill requests the backfill and returns the ticks that it will run; dry only returns them.
+func (c Control) Backfill(ctx context.Context, command commands.Command, dry bool) ([]time.Time, error) {
+	ticks, command, err := c.planned(ctx, command)
+	if err != nil || dry {
+		return ticks, err
 	}
-	_, err = c.Commands.Do(ctx, command)
+	_, err = c.Records.Commands.Do(ctx, command)
 	return ticks, err
 }
 
@@ -279,25 +302,20 @@ func (c Control) Backfill(ctx context.Context, command commands.Command) ([]time
 // the audit log. If it returns a lock and an error, only the audit log failed.
 func (c Control) Release(ctx context.Context, command commands.Command, token locking.Token) (Lock, error) {
 	command.Kind = commands.Release
-	taken, err := c.Evict(ctx, command.Job, token, command.Reason)
-	if err != nil {
-		return taken, err
+	held, err := c.Claims.Evict(ctx, command.Job, token, command.Reason)
+	switch {
+	case errors.Is(err, locking.ErrNotHeld):
+		return Lock{}, fmt.Errorf("%w: %w; quorate locks lists what is held", ErrNotFound, err)
+	case errors.Is(err, locking.ErrSeveral), errors.Is(err, locking.ErrReason):
+		return Lock{}, &InvalidError{Msg: err.Error(), Err: err}
+	case err != nil:
+		return Lock{}, err
 	}
-	command.Result = "taken from " + holder(taken)
-	return taken, c.Note(ctx, command)
-}
-
-func holder(l Lock) string {
-	if l.Holder == nil {
-		return "an unknown holder"
-	}
-	return *l.Holder
+	command.Result = "taken from " + cmp.Or(held.Holder, "an unknown holder")
+	return lockRow(held), c.Note(ctx, command)
 }
 
 // Note writes a command to the audit log that was done or refused without a request.
 func (c Control) Note(ctx context.Context, command commands.Command) error {
-	if book, ok := c.Commands.(commands.Notebook); ok {
-		return book.Note(ctx, command)
-	}
-	return nil
+	return c.Records.Commands.Note(ctx, command)
 }

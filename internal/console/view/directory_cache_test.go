@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -45,9 +46,7 @@ func TestDirectoryCache(t *testing.T) {
 			}
 		}
 		publish("report")
-		c := view.Control{Reader: view.Reader{
-			Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: peers, Commands: new(schedtest.Commands), Cache: &view.DirectoryCache{For: 5 * time.Second},
-		}}
+		c := view.Control{Reader: view.Reader{Records: store.Records{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, Commands: new(schedtest.Commands)}, Cache: &view.DirectoryCache{For: 5 * time.Second}}}
 		ask := func(ctx context.Context, want int) {
 			if d, err := c.Directory(ctx); err != nil || len(d.Keys) != want {
 				t.Errorf("%d jobs, %v, want %d", len(d.Keys), err, want)

@@ -38,25 +38,15 @@ type Job struct {
 	Info roster.JobInfo `json:"-"`
 }
 
-// Jobs lists the versions of all jobs, or of the named ones, with the last tick of each.
-// See MarkPaused for pauses.
-func (r Reader) Jobs(ctx context.Context, names ...string) ([]Job, error) {
-	d, err := r.Directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.JobsIn(ctx, d, names...)
-}
-
-// JobsIn is Jobs for callers that have the directory. One request reads the last
-// records of all jobs.
+// JobsIn lists the versions of all jobs, or of the named ones, with the last tick of each. One
+// request reads the last records of all jobs. See MarkPaused for pauses.
 func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job, error) {
 	now, versions := time.Now(), d.of(names)
 	ask := make([]ledger.Stretch, len(versions))
 	for i, v := range versions {
 		ask[i] = ledger.Stretch{Job: v.StoredAs(), Limit: lastRecords}
 	}
-	ends, err := r.Ledger.Skim(ctx, ask, true)
+	ends, err := r.Records.Ledger.Skim(ctx, ask, true)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +65,7 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 		}
 		last := ends[i].Entries
 		if len(last) == 0 && !ends[i].Rest.IsZero() { // its last tick has many attempts
-			if last, err = r.Ledger.Ticks(ctx, ledger.Query{Job: ask[i].Job, Limit: 1}); err != nil {
+			if last, err = r.Records.Ledger.Ticks(ctx, ledger.Query{Job: ask[i].Job, Limit: 1}); err != nil {
 				return nil, err
 			}
 		}
@@ -142,7 +132,7 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 		return nil, err
 	}
 	rows, err := r.NextIn(d, job, from, limit)
-	if err != nil || r.Commands == nil {
+	if err != nil || r.Records.Commands == nil {
 		return rows, err
 	}
 	open, unknown, err := r.OpenCommands(ctx)

@@ -1,15 +1,13 @@
 package view
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"sync"
+	"slices"
+	"time"
 
-	"github.com/quorate/quorate/internal/store/unreadable"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 )
 
@@ -101,81 +99,203 @@ type Lock struct {
 	Void       bool           `json:"void" jsonschema:"The claim was given back, though a node still holds the lock."`
 }
 
-// Locks are those of a store, as an operator sees them.
-type Locks interface {
-	// Holders lists who holds which lock.
-	Holders(ctx context.Context) ([]locking.Holding, error)
-	// Evict takes the lock of a job, or a plain one, from its holder. Token 0 stands for
-	// the only holder. The errors are locking.ErrNotHeld, ErrSeveral and ErrReason.
-	Evict(ctx context.Context, name string, token locking.Token, reason string) (locking.Holding, error)
-	// ForgetLock drops what is stored under the name of a job or of a plain lock. The error
-	// is locking.ErrTaken while it is held, and locking.ErrUnknownName if nothing is stored.
-	ForgetLock(ctx context.Context, name string) error
+// Nodes inspects all nodes, or the only store, and lists them.
+func (r Reader) Nodes(ctx context.Context) ([]Node, error) {
+	return NodeRows(r.Health.Inspect(ctx), r.Health.OneStore()), nil
 }
 
-// Evict takes a lock from its holder. The error is ErrNotFound if nobody holds it.
-func Evict(ctx context.Context, l Locks, name string, token locking.Token, reason string) (locking.Holding, error) {
-	h, err := l.Evict(ctx, name, token, reason)
-	if errors.Is(err, locking.ErrNotHeld) {
-		err = fmt.Errorf("%w: %w; quorate locks lists what is held", ErrNotFound, err)
-	}
-	return h, err
-}
-
-// EvictFrom is the Evict of a [Control].
-func EvictFrom(l Locks) func(ctx context.Context, name string, token locking.Token, reason string) (Lock, error) {
-	return func(ctx context.Context, name string, token locking.Token, reason string) (Lock, error) {
-		h, err := Evict(ctx, l, name, token, reason)
-		switch {
-		case errors.Is(err, locking.ErrSeveral):
-			err = &InvalidError{Msg: err.Error() + ", with its token"}
-		case errors.Is(err, locking.ErrReason):
-			err = &InvalidError{Msg: err.Error()}
+// NodeRows lists the nodes; oneStore: the only one is the store, and has no votes.
+func NodeRows(all []health.Node, oneStore bool) []Node {
+	var rows []Node
+	for _, n := range all {
+		row := Node{
+			Node: n.Name, Kind: kindOf(oneStore), URL: n.URL, State: nodeState(n, oneStore), Since: Stamp(n.Since), VouchesAt: Stamp(n.VouchesAt),
+			Members: append([]string{}, n.Members...), Role: Optional(n.Role), Version: Optional(n.Version),
+			RunID: Optional(n.RunID), Embedded: n.Embedded, Persistence: Optional(n.Persistence),
+			Eviction: Optional(n.MaxmemoryPolicy), Warnings: append([]string{}, n.Warnings...), Why: Optional(n.Why), SealedFor: n.SealedFor,
 		}
-		return lockRow(h), err
-	}
-}
-
-// Forget drops what is stored of a job, with the slots of its backfills, or of a plain
-// lock. The error is that of Locks.ForgetLock.
-func Forget(ctx context.Context, l Locks, key string) error {
-	err := l.ForgetLock(ctx, key)
-	if err != nil && !errors.Is(err, locking.ErrUnknownName) {
-		return err
-	}
-	names := scheduler.BackfillSlots(key)
-	errs := make([]error, len(names))
-	var asking sync.WaitGroup
-	for i, name := range names { // all at once, so that they share requests
-		asking.Go(func() {
-			if err := l.ForgetLock(ctx, name); !errors.Is(err, locking.ErrUnknownName) {
-				errs[i] = err
-			}
-		})
-	}
-	asking.Wait()
-	return cmp.Or(errors.Join(errs...), err)
-}
-
-// ForgetJob returns the Forget of scheduler.Stores: nothing stored is no error.
-func ForgetJob(l Locks) func(ctx context.Context, key string) error {
-	return func(ctx context.Context, key string) error {
-		if err := Forget(ctx, l, key); !errors.Is(err, locking.ErrUnknownName) {
-			return err
+		if len(n.Members) > 0 && !oneStore {
+			row.Epoch = &n.Epoch
 		}
-		return nil
-	}
-}
-
-// LockRows lists what is held.
-func LockRows(held []locking.Holding) []Lock {
-	var rows []Lock
-	for _, h := range held {
-		rows = append(rows, lockRow(h))
+		if n.Since.IsZero() {
+			row.VouchesAt = nil // it never waited
+		}
+		if n.Err != nil {
+			row.Error = Optional(n.Err.Error())
+		}
+		row.RTTMillis, row.OffsetMilli = distance(n)
+		rows = append(rows, row)
 	}
 	return rows
 }
 
+func kindOf(oneStore bool) string {
+	if oneStore {
+		return KindStore
+	}
+	return KindNode
+}
+
+func nodeState(n health.Node, oneStore bool) string {
+	switch {
+	case n.Slow:
+		return NodeSlow
+	case !n.Reachable:
+		return NodeDown
+	case len(n.SealedFor) > 0:
+		return "sealed"
+	case n.Refuses:
+		return NodeRefusing
+	case n.Blank:
+		return "blank"
+	case n.Vouches && oneStore:
+		return NodeReady
+	case n.Vouches:
+		return NodeVoting
+	}
+	return NodeAbstaining
+}
+
+// distance is how far away the node and its clock are, in milliseconds.
+func distance(n health.Node) (rtt, offset *float64) {
+	if !n.Reachable {
+		return nil, nil
+	}
+	return millis(n.RTT), millis(n.Offset)
+}
+
+func millis(d time.Duration) *float64 {
+	ms := float64(d.Round(10*time.Microsecond)) / 1e6
+	return &ms
+}
+
+// A Checkup is the verdict on all nodes, and on the machine that has checked them.
+type Checkup struct {
+	Rows []Check
+	// Advice says whether the next node may be restarted; "" for one store.
+	Advice string
+}
+
+// Check judges all nodes, or the only store. It takes longer than Nodes.
+func (r Reader) Check(ctx context.Context) (Checkup, error) {
+	c := NewCheckup(r.Health.Check(ctx), r.Health.OneStore())
+	if slices.ContainsFunc(c.Rows, func(row Check) bool { return row.Node != nil && Answers(row.State) }) {
+		c.Rows[0].Findings = append(c.Rows[0].Findings, r.notes(ctx)...) // of what all nodes store
+	}
+	return c, nil
+}
+
+// NewCheckup returns a checkup as rows.
+func NewCheckup(c health.Checkup, oneStore bool) Checkup {
+	rows := []Check{}
+	told := false // the service, once
+	for _, n := range c.Nodes {
+		row := Check{
+			Node: Optional(n.Name), Kind: kindOf(oneStore), State: nodeState(n, oneStore), Verdict: verdict(n.Findings), MayRestart: n.MayRestart,
+			Findings: findingRows(n.Findings), Version: Optional(n.Version), Persistence: Optional(n.Persistence),
+			Fsync: Optional(n.Fsync), Eviction: Optional(n.MaxmemoryPolicy), MaxMemory: Optional(n.MaxMemory), UsedMemory: Optional(n.UsedMemory),
+		}
+		row.RTTMillis, row.OffsetMilli = distance(n)
+		if n.Reachable && !told && c.Service != "" {
+			row.Findings, told = append(row.Findings, ServiceFinding(c.Service)), true
+		}
+		rows = append(rows, row)
+	}
+	if len(c.Local) > 0 {
+		rows = append(rows, Check{Kind: "machine", State: "local", Verdict: verdict(c.Local), Findings: findingRows(c.Local)})
+	}
+	checkup := Checkup{Rows: rows}
+	switch {
+	case oneStore:
+	case c.Next != "":
+		checkup.Advice = mayRestart(c.Next)
+	case !c.NextAt.IsZero():
+		checkup.Advice = "not before " + *Stamp(c.NextAt.Truncate(time.Second)) + ": until then too few nodes would vote"
+	case len(c.Nodes) == 1:
+		checkup.Advice = onlyNode
+	default:
+		checkup.Advice = "no node may be restarted: too few would vote; fix the findings above first"
+	}
+	return checkup
+}
+
+// CheckupOf returns the checkup with the rows of another machine, whose advice follows from them.
+func CheckupOf(rows []Check) Checkup {
+	c := Checkup{Rows: rows, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
+	if len(rows) > 0 && rows[0].Kind == KindStore {
+		c.Advice = ""
+		return c
+	}
+	nodes := 0
+	for _, r := range rows {
+		if r.Node == nil {
+			continue
+		}
+		if nodes++; r.MayRestart {
+			c.Advice = mayRestart(*r.Node)
+		}
+	}
+	if nodes == 1 {
+		c.Advice = onlyNode
+	}
+	return c
+}
+
+const onlyNode = "there is only one node: ticks are missed while it restarts, and for one restart_grace after"
+
+func mayRestart(node string) string {
+	return node + " may be restarted now: a quorum votes without it. Then wait until every node is well"
+}
+
+// Unwell reports whether somebody must act or wait.
+func (c Checkup) Unwell() bool {
+	return slices.ContainsFunc(c.Rows, func(r Check) bool { return r.Verdict != "ok" })
+}
+
+// Silent returns the error of Quorate unless a quorum answers.
+func (c Checkup) Silent() error {
+	var nodes []Node
+	for _, r := range c.Rows {
+		if r.Node != nil {
+			nodes = append(nodes, Node{Kind: r.Kind, State: r.State})
+		}
+	}
+	return Quorate(nodes)
+}
+
+func verdict(findings []health.Finding) string {
+	if level := health.Worst(findings); level > health.Note {
+		return level.String()
+	}
+	return "ok"
+}
+
+func findingRows(findings []health.Finding) []Finding {
+	rows := []Finding{}
+	for _, f := range findings {
+		rows = append(rows, Finding{Topic: f.Topic, Level: f.Level.String(), Text: f.Text})
+	}
+	return rows
+}
+
+// ServiceFinding is what a check says of the service that the namespace belongs to.
+func ServiceFinding(kept string) Finding {
+	return Finding{Topic: "service", Level: health.Note.String(), Text: fmt.Sprintf("the namespace belongs to service %q; quorate store init --service renames it", kept)}
+}
+
+// Locks lists who holds which lock. Without a quorum the error is a locking.ErrNoQuorum.
+func (r Reader) Locks(ctx context.Context) ([]Lock, error) {
+	held, err := r.Claims.Holders(ctx)
+	return rowsOf(held, err, lockRow)
+}
+
+// LockRows lists what is held.
+func LockRows(held []locking.Holding) []Lock {
+	rows, _ := rowsOf(held, nil, lockRow)
+	return rows
+}
+
+// lockRow returns a held lock as a row.
 func lockRow(h locking.Holding) Lock {
 	row := Lock{
 		Job: h.Name, State: lockState(h), Holder: Optional(h.Holder), Tick: Stamp(h.Tick), Token: Optional(h.Token),
@@ -208,71 +328,20 @@ func lockState(h locking.Holding) string {
 // unreadableTicks is how many of the latest ticks Unreadable reads.
 const unreadableTicks = 500
 
-// Notes are what a check says of what is stored: of live replicas that should not be beside each
+// notes are what a check says of what is stored: of live replicas that should not be beside each
 // other, and of records that cannot be read. For these it reads the jobs, the commands and the latest
-// ticks; u has noted what was skipped. What cannot be read at all is left to other checks.
-func (r Reader) Notes(ctx context.Context, u *unreadable.Log) (notes []Finding) {
+// ticks. What cannot be read at all is left to other checks.
+func (r Reader) notes(ctx context.Context) (notes []Finding) {
 	replicas, _ := r.Replicas(ctx)
 	for _, text := range Neighbours(replicas) {
 		notes = append(notes, Finding{Topic: "replicas", Level: "note", Text: text})
 	}
-	_, _ = r.Recent(ctx, RecentQuery{Limit: unreadableTicks, Ticks: true})
-	_, _ = r.Commands.Open(ctx)
-	_, _ = r.Commands.Audit(ctx, commands.KeepAudit)
-	if n, first := u.Count(); n > 0 {
+	_, _ = r.Recent(ctx, EntryQuery{Limit: unreadableTicks, Ticks: true})
+	_, _ = r.Records.Commands.Open(ctx)
+	_, _ = r.Records.Commands.Audit(ctx, commands.KeepAudit)
+	if n, first := r.Records.Unreadable.Count(); n > 0 {
 		text := fmt.Sprintf("%d stored records cannot be read and are skipped, such as %s: a later release wrote them, or they are damaged", n, first)
 		notes = append(notes, Finding{Topic: "records", Level: "note", Text: text})
 	}
 	return notes
-}
-
-// An Owned store belongs to a service, if somebody has named it.
-type Owned interface {
-	// Service returns the name that the store keeps; "" if there is none. A name is kept if
-	// there is none, with replace in place of another.
-	Service(ctx context.Context, name string, replace bool) (kept string, err error)
-}
-
-// ErrOtherService is what an OtherServiceError matches.
-var ErrOtherService = errors.New("the store belongs to another service")
-
-// An OtherServiceError is why a replica does not start: its store belongs to another service.
-type OtherServiceError struct {
-	Namespace string
-	Kept      string // the service that the store belongs to
-	Own       string // that of the replica; empty: it names none
-}
-
-// Error says what to do.
-func (e *OtherServiceError) Error() string {
-	own := fmt.Sprintf("this replica is of service %q", e.Own)
-	if e.Own == "" {
-		own = "this replica names no service"
-	}
-	return fmt.Sprintf("namespace %s of the store belongs to service %q, and %s: give another service a namespace of its own, "+
-		"or set service: %s if it is the same one; if the service was renamed, run: quorate store init --service NAME", e.Namespace, e.Kept, own, e.Kept)
-}
-
-// Unwrap returns ErrOtherService.
-func (e *OtherServiceError) Unwrap() error { return ErrOtherService }
-
-// ServiceFinding is what a check says of the service; none if nobody has named it.
-func ServiceFinding(kept string) []Finding {
-	if kept == "" {
-		return nil
-	}
-	return []Finding{{Topic: "service", Level: "note", Text: fmt.Sprintf("the namespace belongs to service %q; quorate store init --service renames it", kept)}}
-}
-
-// Belong checks that the store belongs to the service own, and keeps that name if it has none. An
-// empty one is never kept.
-func Belong(ctx context.Context, store Owned, namespace, own string) error {
-	kept, err := store.Service(ctx, "", false)
-	if err == nil && own != "" && (kept == "" || kept == own) { // nodes may lack it
-		kept, err = store.Service(ctx, own, false)
-	}
-	if err == nil && kept != own {
-		err = &OtherServiceError{namespace, kept, own}
-	}
-	return err
 }

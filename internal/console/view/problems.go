@@ -116,7 +116,7 @@ func (p *Problems) Read(ctx context.Context, r Reader, latest []ledger.Entry, fr
 		most = problemsAtOnce
 	}
 	s := newSurvey(p.known.Load(), d, latest, from, now)
-	if err := s.read(ctx, r.Ledger, from, now, most); err != nil {
+	if err := s.read(ctx, r.Records.Ledger, from, now, most); err != nil {
 		if most == problemsAtOnce {
 			p.large.Store(large)
 		}

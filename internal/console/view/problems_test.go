@@ -16,7 +16,7 @@ import (
 func problemsOf(t *testing.T, p *listing.Problems, r listing.Reader, now time.Time, rows int) map[string]listing.JobProblems {
 	t.Helper()
 	for range 100 {
-		page, err := r.Recent(t.Context(), listing.RecentQuery{Limit: rows, Ticks: true, Since: now.Add(-time.Hour)})
+		page, err := r.Recent(t.Context(), listing.EntryQuery{Limit: rows, Ticks: true, Since: now.Add(-time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestProblemsAreBounded(t *testing.T) {
 			t.Errorf("%s: %d", job, one.Count[listing.ProblemMissed])
 		}
 	}
-	page, err := r.Recent(t.Context(), listing.RecentQuery{Limit: 400, Ticks: true, Since: now.Add(-time.Hour)})
+	page, err := r.Recent(t.Context(), listing.EntryQuery{Limit: 400, Ticks: true, Since: now.Add(-time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestProblemsOfATickThatIsTooLarge(t *testing.T) {
 				}
 			}
 		}
-		r.Ledger = fullTick{store, tick}
+		r.Records.Ledger = fullTick{store, tick}
 		before := store.reads.Load()
 		list, err := p.Read(t.Context(), r, nil, now.Add(view+time.Minute), now.Add(view))
 		if err != nil {

@@ -21,30 +21,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A Store is the part of the nodes' data that is about ticks.
-type Store interface {
-	ledger.Store
-	ledger.Archive
-	ledger.Skimmer
-}
-
 // A Reader reads listings. It may be used by many goroutines.
 type Reader struct {
-	Ledger Store
-	Roster roster.Roster
-	// Remembered, if set, lists the replicas of the roster and the lost ones.
-	Remembered func(context.Context) ([]roster.Replica, error)
-	// JobSets, if set, has the sets of jobs that replicas serve.
-	JobSets  roster.JobSets
-	Commands commands.Store
+	Records store.Records
+	Health  store.Health
+	Claims  store.Claims
+	// Live, if set, returns a run that goes on in this process, and what it has logged so far.
+	Live func(job string, token locking.Token) (ledger.Log, bool)
 	// Served, if set, returns the schedule of a published job whose schedule was not
 	// published in full.
 	Served func(roster.JobInfo) (schedule.Schedule, bool)
@@ -80,11 +71,11 @@ type Directory struct {
 // Callers must not change it.
 func (r Reader) Directory(ctx context.Context) (Directory, error) {
 	return r.Cache.get(ctx, func(ctx context.Context) (Directory, error) {
-		published, err := r.Roster.Jobs(ctx)
+		published, err := r.Records.Roster.Jobs(ctx)
 		if err != nil {
 			return Directory{}, err
 		}
-		live, err := r.Roster.Replicas(ctx)
+		live, err := r.Records.Roster.Replicas(ctx)
 		if err != nil {
 			return Directory{}, err
 		}
@@ -238,21 +229,9 @@ type Host struct {
 	NotReady    func() []string // why it takes no ticks; nothing if it does
 
 	Control  Control
-	Nodes    Nodes
 	Settings func() any // the configuration in effect, without secrets
-	// Live returns a run that goes on in this process, and what it has logged so far.
-	Live func(job string, token locking.Token) (ledger.Log, bool)
 
 	Metrics     http.Handler // nil: nobody counts
 	UsersFailed func(bool)   // tells the metrics; nil: nobody counts
 	Logger      *slog.Logger
-}
-
-// Nodes are those of a cluster, or its only store. Each method looks at all of them.
-type Nodes interface {
-	// NodeKind is KindNode, or KindStore for one store, which has no votes.
-	NodeKind() string
-	Nodes(ctx context.Context) []Node
-	Checks(ctx context.Context) []Check
-	Locks(ctx context.Context) ([]Lock, error)
 }

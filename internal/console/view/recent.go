@@ -15,13 +15,18 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A RecentQuery selects entries of all jobs, newest first.
-type RecentQuery struct {
-	Limit int // required
+// An EntryQuery selects entries, newest first.
+type EntryQuery struct {
+	Limit int    // required
+	Job   string // the current or former name of a job; "": of all jobs
+	// Each applies the limit to each job, and adds computed ticks. It is for all jobs, and for a
+	// service that reads the store itself.
+	Each bool
 	// Ticks asks for one entry per tick instead of one per run.
 	Ticks bool
-	// After is the end of the page before.
-	After Cursor
+	// After is the end of the page before. Without it, Before leaves out entries from then on.
+	After  Cursor
+	Before time.Time
 	// Since, if set, leaves out entries whose order key is before it.
 	Since time.Time
 	// Outcomes and Triggers, if set, leave out entries with others.
@@ -31,8 +36,8 @@ type RecentQuery struct {
 	Reasons []ledger.Code
 }
 
-// A Page is a part of a listing.
-type Page struct {
+// An EntryPage is a part of a listing.
+type EntryPage struct {
 	Entries []ledger.Entry
 	// Next is the start of the next page, zero on the last one. A page with a next one
 	// may have fewer entries than Limit, even none: then too many did not match.
@@ -46,65 +51,68 @@ const scannedPerEntry = 10
 // job, then reads short stretches of the jobs that may be on the page. The cost grows
 // with the limit and slowly with the number of jobs, not with the history. Computed
 // ticks are not included.
-func (r Reader) Recent(ctx context.Context, q RecentQuery) (Page, error) {
+func (r Reader) Recent(ctx context.Context, q EntryQuery) (EntryPage, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
-		return Page{}, err
+		return EntryPage{}, err
 	}
 	m, err := newMerge(ctx, r, d, q)
 	if err != nil {
-		return Page{}, err
+		return EntryPage{}, err
 	}
 	for jobs, floor := m.incomplete(); len(jobs) > 0; jobs, floor = m.incomplete() {
-		if err := m.read(ctx, r.Ledger, d, jobs, floor); err != nil {
-			return Page{}, err
+		if err := m.read(ctx, r.Records.Ledger, d, jobs, floor); err != nil {
+			return EntryPage{}, err
 		}
 	}
 	return m.page(), nil
 }
 
-// Page returns the latest entries of the named job. With q.Ticks it includes computed
+// JobPage returns the latest entries of the named job. With q.Ticks it includes computed
 // ticks, which no replica recorded.
-func (r Reader) Page(ctx context.Context, job string, q RecentQuery) (Page, error) {
-	read := r.Runs
+func (r Reader) JobPage(ctx context.Context, job string, q EntryQuery) (EntryPage, error) {
+	read := r.RunsOf
 	if q.Ticks {
-		read = r.Ticks
+		read = r.TicksOf
 	}
 	for limit := q.Limit + 1; ; limit *= 2 {
 		wanted := q.filter()
 		wanted.Limit, wanted.Before, wanted.Since = limit, q.After.before(), q.Since
 		list, err := read(ctx, job, wanted)
 		if err != nil {
-			return Page{}, err
+			return EntryPage{}, err
 		}
 		whole := len(list) < limit
 		list = slices.DeleteFunc(list, func(e ledger.Entry) bool { return !q.After.reaches(e) })
 		slices.SortStableFunc(list, newestFirst)
 		switch {
 		case len(list) > q.Limit:
-			return Page{Entries: list[:q.Limit], Next: behind(list[q.Limit-1])}, nil
+			return EntryPage{Entries: list[:q.Limit], Next: behind(list[q.Limit-1])}, nil
 		case whole:
-			return Page{Entries: list}, nil
+			return EntryPage{Entries: list}, nil
 		}
 	}
 }
 
+// Filters reports whether the query may leave out entries by what they say.
+func (q EntryQuery) Filters() bool { return q.filter().Filters() }
+
 // selective reports whether the query may leave out entries that were read.
-func (q RecentQuery) selective() bool { return !q.Ticks || q.filter().Filters() }
+func (q EntryQuery) selective() bool { return !q.Ticks || q.Filters() }
 
 // filter returns the filters of the query.
-func (q RecentQuery) filter() ledger.Query {
+func (q EntryQuery) filter() ledger.Query {
 	return ledger.Query{Outcomes: q.Outcomes, Triggers: q.Triggers, Reasons: q.Reasons}
 }
 
 // wants reports whether an entry matches the query.
-func (q RecentQuery) wants(e ledger.Entry) bool {
+func (q EntryQuery) wants(e ledger.Entry) bool {
 	return (q.Ticks || e.Ran()) && q.filter().Wants(e)
 }
 
 // A merge combines what was read of all jobs, and finds the jobs to read more of.
 type merge struct {
-	query RecentQuery
+	query EntryQuery
 	jobs  []*history
 	known []item
 	// scanned counts the entries and stretches that were read.
@@ -134,7 +142,7 @@ const (
 )
 
 // newMerge finds the newest entry of each job.
-func newMerge(ctx context.Context, r Reader, d Directory, q RecentQuery) (*merge, error) {
+func newMerge(ctx context.Context, r Reader, d Directory, q EntryQuery) (*merge, error) {
 	m := &merge{query: q}
 	for _, key := range d.Keys {
 		h := &history{key: key, name: d.Last[key].Name, unread: q.After.at}
@@ -143,7 +151,7 @@ func newMerge(ctx context.Context, r Reader, d Directory, q RecentQuery) (*merge
 		}
 		m.jobs = append(m.jobs, h)
 	}
-	if err := m.read(ctx, r.Ledger, d, m.jobs, q.Since); err != nil {
+	if err := m.read(ctx, r.Records.Ledger, d, m.jobs, q.Since); err != nil {
 		return nil, err
 	}
 	m.scanned = 0
@@ -213,7 +221,7 @@ func (m *merge) incomplete() (jobs []*history, floor time.Time) {
 			return nil, floor
 		}
 		window = settled + m.query.Limit
-		if m.scanned > 0 || m.query.filter().Filters() {
+		if m.scanned > 0 || m.query.Filters() {
 			window = settled + 4*m.query.Limit // little of it may be wanted
 		}
 	}
@@ -243,9 +251,9 @@ func (m *merge) pageFull(all []item, settled int) bool {
 }
 
 // page returns the settled entries that the query wants.
-func (m *merge) page() Page {
+func (m *merge) page() EntryPage {
 	all, settled := m.all()
-	p := Page{Entries: []ledger.Entry{}}
+	p := EntryPage{Entries: []ledger.Entry{}}
 	for i, one := range all[:settled] {
 		if m.query.wants(one.Entry) {
 			p.Entries = append(p.Entries, one.Entry)

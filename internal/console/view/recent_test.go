@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -66,7 +67,7 @@ func cluster(tb testing.TB, entries []ledger.Entry) (view.Reader, *recentLedger)
 			}
 		}
 	}
-	return view.Reader{Ledger: h, Roster: peers, Commands: new(schedtest.Commands)}, h
+	return view.Reader{Records: store.Records{Ledger: h, Roster: roster, Commands: new(schedtest.Commands)}}, h
 }
 
 var start = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
@@ -93,7 +94,7 @@ func TestRecentIsEverythingSorted(t *testing.T) {
 				}
 			}
 		}
-		q := view.RecentQuery{Limit: rapid.IntRange(1, 12).Draw(rt, "limit"), Ticks: rapid.IntRange(0, 5).Draw(rt, "runs") > 0}
+		q := view.EntryQuery{Limit: rapid.IntRange(1, 12).Draw(rt, "limit"), Ticks: rapid.IntRange(0, 5).Draw(rt, "runs") > 0}
 		if rapid.Bool().Draw(rt, "filtered") {
 			q.Outcomes = []ledger.Outcome{ledger.Skipped}
 		}
@@ -157,7 +158,7 @@ func TestRecentReadsABoundedPart(t *testing.T) {
 			}
 		}
 		r, l := cluster(t, all)
-		for _, q := range []view.RecentQuery{
+		for _, q := range []view.EntryQuery{
 			{Limit: limit, Ticks: true},
 			{Limit: limit, Ticks: true, Outcomes: []ledger.Outcome{ledger.Failed}},
 			{Limit: limit}, // there are no runs
@@ -199,7 +200,7 @@ func TestRareEntriesAreFound(t *testing.T) {
 		}
 	}
 	r, _ := cluster(t, all)
-	q := view.RecentQuery{Limit: 1, Ticks: true, Outcomes: []ledger.Outcome{ledger.Skipped}}
+	q := view.EntryQuery{Limit: 1, Ticks: true, Outcomes: []ledger.Outcome{ledger.Skipped}}
 	found, pages := 0, 0
 	for ; pages == 0 || !q.After.IsZero(); pages++ {
 		p, err := r.Recent(t.Context(), q)
@@ -244,12 +245,12 @@ func TestRunsOfAllJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := view.Reader{Ledger: kept, Roster: peers, Commands: new(schedtest.Commands)}
-	p, err := r.Recent(t.Context(), view.RecentQuery{Limit: 2})
+	r := view.Reader{Records: store.Records{Ledger: kept, Roster: roster, Commands: new(schedtest.Commands)}}
+	p, err := r.Recent(t.Context(), view.EntryQuery{Limit: 2})
 	if err != nil || len(p.Entries) != 2 || p.Entries[0].Job != "sweep" || p.Entries[0].Token <= p.Entries[1].Token {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	q := view.RecentQuery{Limit: 2, After: p.Next}
+	q := view.EntryQuery{Limit: 2, After: p.Next}
 	if p, err = r.Recent(t.Context(), q); err != nil || len(p.Entries) != 1 || !p.Next.IsZero() {
 		t.Errorf("%+v, %v", p, err)
 	}

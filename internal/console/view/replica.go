@@ -89,11 +89,7 @@ func NewReplica(r roster.Replica) Replica {
 
 // Replicas lists the replicas that were seen lately, and the lost ones.
 func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
-	read := r.Roster.Replicas
-	if r.Remembered != nil {
-		read = r.Remembered
-	}
-	list, err := read(ctx)
+	list, err := r.Records.Roster.Remembered(ctx)
 	rows, err := rowsOf(list, err, NewReplica)
 	var live []roster.Replica
 	var of []*Replica // their rows, sorted

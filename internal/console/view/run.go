@@ -249,7 +249,7 @@ func (r Reader) Find(ctx context.Context, id string) (*Found, error) {
 
 // Again reads the run's attempts again.
 func (f *Found) Again(ctx context.Context) error {
-	for _, read := range []func(context.Context, ledger.Query) ([]ledger.Entry, error){f.r.Ledger.Runs, f.r.Ledger.Ticks} {
+	for _, read := range []func(context.Context, ledger.Query) ([]ledger.Entry, error){f.r.Records.Ledger.Runs, f.r.Records.Ledger.Ticks} {
 		list, err := read(ctx, f.q)
 		if err != nil {
 			return err
@@ -263,13 +263,19 @@ func (f *Found) Again(ctx context.Context) error {
 	return nil
 }
 
-// Log returns what an attempt has logged so far; ErrNotFound if the ledger has nothing.
-func (f *Found) Log(ctx context.Context, e ledger.Entry) (ledger.Log, error) {
-	log, err := f.r.Ledger.Log(ctx, f.q.Job, e.OrderKey(), e.Token)
-	if errors.Is(err, ledger.ErrNoLog) {
-		return ledger.Log{}, fmt.Errorf("log of %s %w: the run has logged nothing yet, or the ledger no longer keeps its log", e.ID(), ErrNotFound)
+// SoFar returns the log of an attempt that may not have reported its end. Live: this process runs
+// it; else the log is from the ledger.
+func (f *Found) SoFar(ctx context.Context, e ledger.Entry) (log ledger.Log, live bool, err error) {
+	if f.r.Live != nil && e.Outcome == ledger.Running {
+		if log, ok := f.r.Live(e.Job, e.Token); ok {
+			return log, true, nil
+		}
 	}
-	return log, err
+	log, err = f.r.Records.Ledger.Log(ctx, f.q.Job, e.OrderKey(), e.Token)
+	if errors.Is(err, ledger.ErrNoLog) {
+		return ledger.Log{}, false, fmt.Errorf("log of %s %w: the run has logged nothing yet, or the ledger no longer keeps its log", e.ID(), ErrNotFound)
+	}
+	return log, false, err
 }
 
 // splitRunTime splits what follows "JOB@" in a run ID.
@@ -297,16 +303,19 @@ type Log struct {
 	Text    string         `json:"text" jsonschema:"The end of the log."`
 }
 
-// Log returns the log of one run of the named job. Run is its ID or its tick; attempt
+// Log returns the log of one run of the named job, or without a job that of the run with an ID. Run is its ID or its tick; attempt
 // selects one attempt. Empty and 0 select the last run that has ended. The error is
 // ErrNotFound if there is no such run or no log.
 func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, error) {
+	if job == "" {
+		return r.logOf(ctx, run, attempt)
+	}
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return Log{}, err
 	}
 	key := d.Key(job)
-	list, err := r.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: jobs.MaxKeep})
+	list, err := r.Records.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: ledger.MaxKeep})
 	if err == nil && len(list) == 0 {
 		err = d.Require(key)
 	}
@@ -327,11 +336,29 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 		return Log{}, fmt.Errorf("%w: %s; quorate runs %s lists them", ErrNotFound, what, job)
 	}
 	e := list[i]
-	log, err := r.Ledger.Log(ctx, key, e.OrderKey(), e.Token)
+	log, err := r.Records.Ledger.Log(ctx, key, e.OrderKey(), e.Token)
 	if errors.Is(err, ledger.ErrNoLog) {
 		return Log{}, fmt.Errorf("log of %s %w: the run logged nothing, or its log is not stored yet, or no longer kept", e.ID(), ErrNotFound)
 	}
 	return NewLog(d.named(e), log), err
+}
+
+// logOf returns the log of the run with an ID, so far if it goes on.
+func (r Reader) logOf(ctx context.Context, run string, attempt int) (Log, error) {
+	f, err := r.Find(ctx, run)
+	if err != nil {
+		return Log{}, err
+	}
+	for _, e := range f.Attempts {
+		if e.Ran() && (attempt == 0 || e.Attempt == attempt) {
+			log, _, err := f.SoFar(ctx, e)
+			return NewLog(e, log), err
+		}
+	}
+	if attempt == 0 {
+		return Log{}, fmt.Errorf("log of %s %w: the tick did not run", run, ErrNotFound)
+	}
+	return Log{}, fmt.Errorf("log of %s %w: the run has no attempt %d", run, ErrNotFound, attempt)
 }
 
 // isRun reports whether text is the ID or the tick of an entry. Empty text matches any.

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
@@ -48,10 +50,10 @@ func TestVersionsOfASource(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := singletest.New(t)
-		reader := c.Reader()
+		reader := view.ControlOf(c)
 		serve := func(id string, from *tenants) (stop func()) {
 			s, err := scheduler.New(scheduler.Config{
-				Replica: id, Stores: c.Stores(), Source: from, Timing: scheduler.Timing{TTL: time.Second, SourceEvery: time.Second},
+				Replica: id, Stores: store.ForScheduler(c), Source: from, Timing: scheduler.Timing{TTL: time.Second, SourceEvery: time.Second},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -68,12 +70,12 @@ func TestVersionsOfASource(t *testing.T) {
 		}
 		want := func(when string, want ...string) {
 			t.Helper()
-			rows, err := reader.Jobs(t.Context(), "report")
+			page, err := reader.Jobs(t.Context(), view.JobQuery{Text: "report"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, r := range rows {
+			for _, r := range page.Items {
 				got = append(got, fmt.Sprintf("%s live %t drift %t next %s", *r.Schedule, r.Live, r.Drift, *r.Next))
 			}
 			slices.Sort(got)

@@ -14,14 +14,14 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// Runs returns the runs of the named job that match the query, newest first.
-func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
+// RunsOf returns the runs of the named job that match the query, newest first.
+func (r Reader) RunsOf(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	q.Job = d.Key(job)
-	list, err := r.Ledger.Runs(ctx, q)
+	list, err := r.Records.Ledger.Runs(ctx, q)
 	if err == nil && len(list) == 0 {
 		err = d.Require(q.Job)
 	}
@@ -32,7 +32,7 @@ func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.
 // limit applies to each job.
 func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	return ofEach(ctx, r, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) {
-		return r.Ledger.Runs(ctx, q)
+		return r.Records.Ledger.Runs(ctx, q)
 	})
 }
 
@@ -65,9 +65,9 @@ func ofEach(ctx context.Context, r Reader, q ledger.Query, read func(context.Con
 	return all, nil
 }
 
-// Ticks returns the ticks of the named job that match the query, newest first. It
+// TicksOf returns the ticks of the named job that match the query, newest first. It
 // includes computed ones, which no replica recorded.
-func (r Reader) Ticks(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
+func (r Reader) TicksOf(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (r Reader) Ticks(ctx context.Context, job string, q ledger.Query) ([]ledger
 
 // ticksOf returns the ticks of the job with the key q.Job.
 func ticksOf(ctx context.Context, r Reader, d Directory, q ledger.Query) ([]ledger.Entry, error) {
-	list, err := r.Ledger.Ticks(ctx, q)
+	list, err := r.Records.Ledger.Ticks(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -143,15 +143,15 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 	if q.Filters() { // the list lacks the entries that do not match
 		limit = jobs.MaxKeep
 		var err error
-		if all, err = r.Ledger.Ticks(ctx, ledger.Query{Job: q.Job, Limit: limit, Before: q.Before, Since: q.Since}); err != nil {
+		if all, err = r.Records.Ledger.Ticks(ctx, ledger.Query{Job: q.Job, Limit: limit, Before: q.Before, Since: q.Since}); err != nil {
 			return nil, err
 		}
 	}
-	judge, err := scheduler.NewJudge(ctx, last, r.Ledger, all, time.Now())
+	judge, err := last.Judge(ctx, r.Records.Ledger, all, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	before, err := settledBefore(ctx, r.Ledger, q, all, d.Served(q.Job), judge.Removed())
+	before, err := settledBefore(ctx, r.Records.Ledger, q, all, d.Served(q.Job), judge.Removed())
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 
 // settledBefore returns the end of the time in which ticks without an entry are shown: if
 // a replica serves the job, the outcomes of later ones may be on the way.
-func settledBefore(ctx context.Context, store Store, q ledger.Query, all []ledger.Entry, served bool, removed time.Time) (time.Time, error) {
+func settledBefore(ctx context.Context, store ledger.Store, q ledger.Query, all []ledger.Entry, served bool, removed time.Time) (time.Time, error) {
 	now := time.Now()
 	before := now.Add(1)
 	switch {
@@ -193,7 +193,7 @@ func settledBefore(ctx context.Context, store Store, q ledger.Query, all []ledge
 }
 
 // newest returns the last scheduled tick that has an entry, zero if there is none.
-func newest(ctx context.Context, store Store, q ledger.Query, all []ledger.Entry) (time.Time, error) {
+func newest(ctx context.Context, store ledger.Store, q ledger.Query, all []ledger.Entry) (time.Time, error) {
 	if !q.Before.IsZero() || len(all) > 0 && all[0].Stream != "" {
 		var err error
 		if all, err = store.Ticks(ctx, ledger.Query{Job: q.Job, Limit: 1, Triggers: []ledger.Trigger{

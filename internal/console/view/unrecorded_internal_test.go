@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -32,7 +34,7 @@ type entriesOf struct {
 	trimmed time.Time
 }
 
-type stores interface{ Store }
+type stores interface{ store.Ledger }
 
 func (s entriesOf) Ticks(_ context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	var list []ledger.Entry
@@ -99,19 +101,19 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 					Name: "j", Hash: "1", Since: hour(0), Published: hour(0), Account: tt.account,
 				}}
 				v.Account.First = hour(0)
-				store := entriesOf{begun: hour(0), hours: tt.hours, since: hour(0).Add(tt.lost)}
+				kept := entriesOf{begun: hour(0), hours: tt.hours, since: hour(0).Add(tt.lost)}
 				if tt.never {
-					store.since = time.Time{}
+					kept.since = time.Time{}
 				}
 				if tt.trimmed > 0 {
-					store.trimmed = hour(0).Add(tt.trimmed)
+					kept.trimmed = hour(0).Add(tt.trimmed)
 				}
-				r := Reader{Ledger: store, Served: func(roster.JobInfo) (schedule.Schedule, bool) { return s, true }}
+				r := Reader{Records: store.Records{Ledger: kept}, Served: func(scheduler.JobInfo) (schedule.Schedule, bool) { return s, true }}
 				q := tt.q
 				if q.Job = "j"; q.Limit == 0 {
 					q.Limit = 100
 				}
-				have, err := store.Ticks(t.Context(), q)
+				have, err := kept.Ticks(t.Context(), q)
 				if err != nil {
 					t.Fatal(err)
 				}

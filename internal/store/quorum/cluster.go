@@ -1,142 +1,182 @@
-// Package quorum is the store of a cluster on its Redis nodes. Replicas use it, and
-// commands that look at a cluster or act on it without a replica.
+// Package quorum is the store of a cluster on its Redis nodes: package store has the contract.
 package quorum
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	quorumcommands "github.com/quorate/quorate/internal/store/quorum/commands"
 	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/transfer"
-	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/internal/store/unreadable"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler/commands"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Cluster is the nodes of a configuration and what is kept on them: for listings and
-// commands that need no replica.
+// A Cluster is the nodes of a cluster and what is kept on them. It is a [store.Cluster].
 type Cluster struct {
 	Set *membership.Set
 	// Ledger is also the roster, and has the sets of jobs that replicas serve.
 	Ledger   *quorumledger.Ledger
 	Commands *quorumcommands.Commands
-	// Unreadable has the records that could not be read.
-	Unreadable *unreadable.Log
+
+	locker     *redlock.Locker
+	unreadable *unreadable.Log
+	log        *slog.Logger
+
+	formatted atomic.Bool           // a node was formatted while joining
+	joining   atomic.Pointer[error] // why joining has not succeeded yet; nil: it has
 }
 
-// Open opens what config.ReadCluster has read, without contacting a node. Close
-// it at the end.
-func Open(cfg membership.Config) (*Cluster, error) {
-	set, err := membership.Open(cfg)
-	if err != nil {
+// errNotJoined is why a replica is not ready before it joins.
+var errNotJoined = errors.New("joining the nodes")
+
+// Open opens the nodes without contacting one. The cluster logs what a replica should know of it;
+// without a log it is silent. Close it at the end.
+func Open(cfg membership.Config, log *slog.Logger) (*Cluster, error) {
+	c := &Cluster{log: log, unreadable: new(unreadable.Log)}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.unreadable.To(c.log)
+	c.joining.Store(&errNotJoined)
+	tell := cfg.Observer.Formatted
+	cfg.Observer.Formatted = func(node string, until time.Time) {
+		if c.formatted.Store(true); tell != nil {
+			tell(node, until)
+		}
+	}
+	var err error
+	if c.Set, err = membership.Open(cfg); err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
-	u := new(unreadable.Log)
-	c := &Cluster{Set: set, Ledger: quorumledger.New(set), Commands: quorumcommands.New(set), Unreadable: u}
-	c.Ledger.Unreadable, c.Commands.Unreadable = u, u
+	c.Ledger, c.Commands = quorumledger.New(c.Set), quorumcommands.New(c.Set)
+	c.Ledger.Unreadable, c.Commands.Unreadable = c.unreadable, c.unreadable
+	if c.locker, err = redlock.New(c.Set, redlock.Options{}); err != nil {
+		return nil, errors.Join(err, c.Set.Close())
+	}
 	return c, nil
 }
 
 // Close closes the connections.
-func (c *Cluster) Close() error { return c.Set.Close() }
+func (c *Cluster) Close() error { return errors.Join(c.locker.Close(), c.Set.Close()) }
 
-// Service implements view.Owned.
-func (c *Cluster) Service(ctx context.Context, name string, replace bool) (string, error) {
-	return c.Set.Service(ctx, name, replace)
+// Records implements [store.Cluster].
+func (c *Cluster) Records() store.Records {
+	return store.Records{Ledger: c.Ledger, Roster: c.Ledger, JobSets: c.Ledger, Commands: c.Commands, Unreadable: c.unreadable}
 }
 
-// Holders implements view.Locks.
+// Holders implements [store.Claims].
 func (c *Cluster) Holders(ctx context.Context) ([]locking.Holding, error) {
 	return redlock.Holders(ctx, c.Set)
 }
 
-// Evict implements view.Locks.
+// Evict implements [store.Claims].
 func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (locking.Holding, error) {
 	return redlock.Evict(ctx, c.Set, name, token, reason)
 }
 
-// ForgetLock implements view.Locks.
+// ForgetLock implements [store.Claims].
 func (c *Cluster) ForgetLock(ctx context.Context, name string) error {
 	return redlock.Forget(ctx, c.Set, name)
 }
 
-// A side is one side of a copy.
-type side struct {
-	*Cluster
-	namespace string
-}
+// OneStore implements [store.Health].
+func (c *Cluster) OneStore() bool { return c.Set.OneStore() }
 
-// Side returns the cluster, which is kept in the namespace, as one side of a copy.
-func (c *Cluster) Side(namespace string) storecopy.Side {
-	return side{&Cluster{Set: c.Set, Ledger: quorumledger.NewSealed(c.Set), Commands: quorumcommands.NewSealed(c.Set)}, namespace}
-}
-
-// Name implements [storecopy.Side].
-func (s side) Name() string {
-	return "namespace " + s.namespace + " on " + strings.Join(s.Set.Names(), ", ")
-}
-
-// Memory implements [storecopy.Side].
-func (s side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
-	marks, err := transfer.ReadMarks(ctx, s.Set)
-	if err != nil {
-		return m, err
+// Inspect implements [store.Health]. Unless a replica has joined, the list may have changed since.
+func (c *Cluster) Inspect(ctx context.Context) []health.Node {
+	if c.joining.Load() != nil {
+		c.Set.Learn(ctx)
 	}
-	m = storecopy.Memory{Fence: marks.Fence, Tick: marks.Tick}
-	if marks.Since > 0 {
-		m.Floor = marks.Since + s.Set.Grace().Milliseconds()
-	}
-	l, err := redlock.New(s.Set, redlock.Options{})
-	if err != nil {
-		return m, err
-	}
-	m.Claims, err = l.Latest(ctx)
-	err = errors.Join(err, l.Close())
-	for _, h := range m.Claims {
-		m.Fence = max(m.Fence, uint64(h.Token))
-	}
-	return m, err
+	return c.Set.Inspect(ctx)
 }
 
-// Begin implements [storecopy.Side].
-func (s side) Begin(ctx context.Context) (time.Time, error) {
-	now, err := transfer.Begin(ctx, s.Set)
-	if errors.Is(err, transfer.ErrServed) {
-		err = fmt.Errorf("%w: %w", storecopy.ErrNotEmpty, err)
+// Check implements [store.Health].
+func (c *Cluster) Check(ctx context.Context) health.Checkup { return c.Set.Check(ctx) }
+
+// Service implements [store.Health].
+func (c *Cluster) Service(ctx context.Context, name string, replace bool) (string, error) {
+	return c.Set.Service(ctx, name, replace)
+}
+
+// Locker implements [store.Membership].
+func (c *Cluster) Locker() locking.Locker { return c.locker }
+
+// Join implements [store.Membership]: it tries until a quorum of nodes is there.
+func (c *Cluster) Join(ctx context.Context) error {
+	began, retried := time.Now(), false
+	final := func(err error) bool { return errors.Is(err, locking.ErrRefused) }
+	return store.Persist(ctx, c.log, c.words().retrying, final, func(ctx context.Context) error {
+		err := c.Set.Join(ctx)
+		if err != nil {
+			c.joining.Store(&err)
+			retried = true
+			return err
+		}
+		c.joining.Store(nil)
+		if retried {
+			c.log.Info(c.words().answer, "after", time.Since(began).Round(time.Millisecond))
+		}
+		switch at, ok := c.Set.Vouching(); {
+		case !ok || at.IsZero():
+			c.log.Info("ready")
+		case c.formatted.Load():
+			c.log.Warn(c.words().blank + ": no tick runs before " + jobs.FormatTick(at.Round(0)) +
+				", since one that lost its memory would look the same; `quorate store init`, run before the first replica starts, says that it is new")
+		default:
+			c.log.Warn(c.words().abstains + jobs.FormatTick(at.Round(0)))
+		}
+		return nil
+	})
+}
+
+// Watch implements [store.Membership].
+func (c *Cluster) Watch(ctx context.Context) { _ = c.Set.Run(ctx) } // its error is that watching ended
+
+// NotReady implements [store.Membership].
+func (c *Cluster) NotReady() string {
+	if joining := c.joining.Load(); joining != nil {
+		return c.words().joining + ": " + store.OneLine(*joining)
 	}
-	return now, err
+	switch at, ok := c.Set.Vouching(); {
+	case !ok:
+		return c.words().silent + ": " + store.OneLine(errors.Join(c.Set.Unusable()...))
+	case !at.IsZero():
+		return c.words().grace + ": no tick runs before " + jobs.FormatTick(at.Round(0))
+	}
+	return ""
 }
 
-// PutEntries implements [storecopy.Side].
-func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
-	return transfer.Put(ctx, s.Set, quorumledger.Copied(s.Set, job, list, trimmed))
-}
+// ClockOffset implements [store.Membership].
+func (c *Cluster) ClockOffset() (time.Duration, bool) { return c.Set.ClockOffset() }
 
-// PutCommands implements [storecopy.Side].
-func (s side) PutCommands(ctx context.Context, list []commands.Command) error {
-	return s.Commands.Copy(ctx, list)
-}
+// words are what a replica says of its nodes.
+type words struct{ retrying, answer, joining, silent, blank, abstains, grace string }
 
-// End implements [storecopy.Side].
-func (s side) End(ctx context.Context, m storecopy.Memory) error {
-	var values []transfer.Value
-	streams := ""
-	for i, h := range m.Claims {
-		values, streams = append(values, transfer.Claim(s.Set, h)), streams+","+h.Stream
-		if i+1 == len(m.Claims) || m.Claims[i+1].Name != h.Name {
-			values, streams = append(values, transfer.Fence(s.Set, h.Name, m.Fence, streams[1:])), ""
+// words returns those for several nodes, or for the one Redis.
+func (c *Cluster) words() words {
+	if c.Set.OneStore() {
+		return words{
+			retrying: "no job runs until the store answers; trying again until then",
+			answer:   "the store answers", joining: "waiting for the store", silent: "the store cannot be used",
+			blank:    "new store",
+			abstains: "the store is new, was restarted, or another server has taken over: no tick runs before ",
+			grace:    "waiting for the restart grace of the store, which is new, was restarted, or is another server now",
 		}
 	}
-	if err := transfer.Put(ctx, s.Set, values); err != nil {
-		return err
+	return words{
+		retrying: "no job runs until a quorum of nodes answers; trying again until then",
+		answer:   "a quorum of nodes answers", joining: "waiting for the nodes", silent: "no quorum: too few nodes can be used",
+		blank:    "new nodes",
+		abstains: "nodes that are new or restarted do not vouch yet: no tick runs before ",
+		grace:    "waiting for the restart grace of the nodes",
 	}
-	return transfer.End(ctx, s.Set, transfer.Marks{Since: m.Since(s.Set.Grace()), Fence: m.Fence, Tick: m.Tick})
 }

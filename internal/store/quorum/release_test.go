@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // A host is shown by a dashboard.
@@ -33,18 +34,18 @@ func TestReleaseRefusesReasons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(list.Redis)
+	c, err := Open(list.Redis, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
 	for _, reason := range []string{"", "x", " \t ", strings.Repeat("x", 501), strings.Repeat("é", 300)} {
-		_, err := c.Control().Evict(t.Context(), "job", 0, reason)
+		_, err := view.ControlOf(c).Release(t.Context(), commands.Command{Job: "job", Reason: reason}, 0)
 		if _, ok := errors.AsType[*view.InvalidError](err); !ok {
 			t.Errorf("a reason of %d bytes: %v", len(reason), err)
 		}
 	}
-	server, err := dashboard.Mount(host{Control: c.Control(), Nodes: c}, dashboard.Config{})
+	server, err := dashboard.Mount(host{Control: view.ControlOf(c)}, dashboard.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

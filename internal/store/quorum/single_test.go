@@ -88,7 +88,7 @@ func (s *single) connect(tb testing.TB) func() *Cluster {
 	}
 	open := func() *Cluster {
 		tb.Helper()
-		c, err := Open(cfg)
+		c, err := Open(cfg, nil)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -1,14 +1,14 @@
-// Package single is the store of a cluster on one consistent store, such as PostgreSQL.
-// Replicas use it, and commands that look at a cluster or act on it without a replica.
-// [Cluster] puts its rooms together: claims, ledger and commands.
+// Package single is the store of a cluster on one consistent store, such as PostgreSQL: package
+// store has the contract. [Cluster] puts its rooms together: claims, ledger and commands.
 package single
 
 import (
 	"context"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -20,28 +20,34 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// A Cluster is a server and what is kept on it.
+// A Cluster is a server and what is kept on it. It is a [store.Cluster].
 type Cluster struct {
 	Server   kv.Server
 	Claims   *claims.Locker
 	Ledger   *ledger.Ledger
 	Roster   *ledger.Roster // and the sets of jobs
 	Commands *commands.Store
-	// Unreadable has the records that could not be read.
-	Unreadable *unreadable.Log
+	Grace    time.Duration // of another incarnation
 
-	Grace time.Duration // of another incarnation
-	heard *heard        // by all of them
+	unreadable *unreadable.Log
+	heard      *heard // by all of them
+	log        *slog.Logger
+
+	last atomic.Pointer[seen] // the last look of a replica; nil: it has not looked yet
 }
 
-// Open returns the cluster that is kept on a server, without contacting it. Close it at the
-// end, which closes the server, too.
-func Open(s kv.Server, c claims.Config) (*Cluster, error) {
+// Open returns the cluster that is kept on a server, without contacting it. The cluster logs what
+// a replica should know of it; without a log it is silent. Close it at the end, which closes the
+// server, too.
+func Open(s kv.Server, c claims.Config, log *slog.Logger) (*Cluster, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	c = c.WithDefaults() // the grace is that of ledger and declarations, too
-	h := &heard{Server: s, timeout: c.Timeout}
-	c.Unreadable = new(unreadable.Log)
-	entries, peers, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), commands.New(h)
-	entries.Unreadable, peers.Unreadable, requests.Unreadable = c.Unreadable, c.Unreadable, c.Unreadable
+	h, u := &heard{Server: s, timeout: c.Timeout}, new(unreadable.Log)
+	u.To(log)
+	entries, roster, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), commands.New(h)
+	entries.Unreadable, roster.Unreadable, requests.Unreadable = u, u, u
 	c.Trim = entries.Trim
 	if database, is := s.(interface{ Schema() string }); is {
 		c.Schema = database.Schema()
@@ -51,24 +57,15 @@ func Open(s kv.Server, c claims.Config) (*Cluster, error) {
 		return nil, err
 	}
 	return &Cluster{
-		Server: s, Claims: locker, Ledger: entries, Roster: peers, Commands: requests,
-		Unreadable: c.Unreadable, Grace: c.Grace, heard: h,
+		Server: s, Claims: locker, Ledger: entries, Roster: roster, Commands: requests, Grace: c.Grace,
+		unreadable: u, heard: h, log: log,
 	}, nil
 }
 
-// Configured is Open with the times of a configuration. If it fails, it closes the server.
-func Configured(s kv.Server, c config.Cluster) (*Cluster, error) {
-	opened, err := Open(s, claims.Config{TTL: c.TTL, Grace: c.Grace, Timeout: c.Timeout})
-	if err != nil {
-		s.Close()
-	}
-	return opened, err
-}
-
-// Stores are those of a scheduler.
-func (c *Cluster) Stores() scheduler.Stores {
-	return scheduler.Stores{
-		Locker: c.Claims, Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Archive: c.Ledger, Commands: c.Commands, Forget: view.ForgetJob(c),
+// Records implements [store.Cluster].
+func (c *Cluster) Records() store.Records {
+	return store.Records{
+		Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Commands: c.Commands, Unreadable: c.unreadable,
 	}
 }
 
@@ -85,35 +82,22 @@ func (o observing) Beat(ctx context.Context, self roster.Replica) ([]roster.Repl
 	return o.Roster.Beat(ctx, self)
 }
 
-// Reader reads what is kept of jobs and replicas.
-func (c *Cluster) Reader() view.Reader {
-	return view.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, Remembered: c.Roster.Remembered, JobSets: c.Roster, Commands: c.Commands}
-}
+// Locker implements [store.Membership].
+func (c *Cluster) Locker() locking.Locker { return c.Claims }
 
-// Control asks for commands for the whole cluster.
-func (c *Cluster) Control() view.Control {
-	return view.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: view.EvictFrom(c)}
-}
-
-// Holders implements view.Locks.
+// Holders implements [store.Claims].
 func (c *Cluster) Holders(ctx context.Context) ([]locking.Holding, error) {
 	return c.Claims.Holders(ctx)
 }
 
-// Evict implements view.Locks.
+// Evict implements [store.Claims].
 func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (locking.Holding, error) {
 	return c.Claims.Evict(ctx, name, token, reason)
 }
 
-// ForgetLock implements view.Locks.
+// ForgetLock implements [store.Claims].
 func (c *Cluster) ForgetLock(ctx context.Context, name string) error {
 	return c.Claims.Forget(ctx, name)
-}
-
-// Locks implements view.Nodes.
-func (c *Cluster) Locks(ctx context.Context) ([]view.Lock, error) {
-	held, err := c.Holders(ctx)
-	return view.LockRows(held), err
 }
 
 // Close closes the connections.
@@ -123,12 +107,7 @@ func (c *Cluster) Close() error {
 	return err
 }
 
-var (
-	_ view.Locks = (*Cluster)(nil)
-	_ view.Nodes = (*Cluster)(nil)
-)
-
-// Service implements view.Owned.
+// Service implements [store.Health].
 func (c *Cluster) Service(ctx context.Context, name string, replace bool) (string, error) {
 	for {
 		list, stamp, err := c.heard.Read(ctx, records.ServiceKey())

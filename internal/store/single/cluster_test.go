@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -23,7 +25,7 @@ const grace = 20 * time.Second
 
 func open(t *testing.T, m *kvtest.Memory) *single.Cluster {
 	t.Helper()
-	c, err := single.Open(m, claims.Config{Grace: grace})
+	c, err := single.Open(m, claims.Config{Grace: grace}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,7 @@ func open(t *testing.T, m *kvtest.Memory) *single.Cluster {
 // state returns the state of the only node, and what is found about it.
 func state(t *testing.T, c *single.Cluster) (view.Node, view.Check) {
 	t.Helper()
-	nodes, checks := c.Nodes(t.Context()), c.Checks(t.Context())
+	nodes, checks := view.NodeRows(c.Inspect(t.Context()), true), view.NewCheckup(c.Check(t.Context()), true).Rows
 	if len(nodes) != 1 || len(checks) != 1 || nodes[0].State != checks[0].State {
 		t.Fatalf("nodes %+v, checks %+v", nodes, checks)
 	}
@@ -90,19 +92,19 @@ func TestLocksOfAStore(t *testing.T) {
 		if _, err := c.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Holder: "a"}); err != nil {
 			t.Fatal(err)
 		}
-		if rows, err := c.Locks(t.Context()); err != nil || len(rows) != 1 || rows[0].Job != "job" || rows[0].State != "held" {
+		if rows, err := view.ControlOf(c).Locks(t.Context()); err != nil || len(rows) != 1 || rows[0].Job != "job" || rows[0].State != "held" {
 			t.Errorf("Locks = %+v, %v", rows, err)
 		}
-		if err := view.Forget(t.Context(), c, "job"); !errors.Is(err, locking.ErrTaken) {
+		if err := store.Forget(t.Context(), c, "job"); !errors.Is(err, locking.ErrTaken) {
 			t.Errorf("forgetting a held lock = %v", err)
 		}
-		if row, err := c.Control().Evict(t.Context(), "job", 0, "test it"); err != nil || row.Job != "job" {
+		if row, err := view.ControlOf(c).Release(t.Context(), commands.Command{Job: "job", By: "ann", Reason: "test it"}, 0); err != nil || row.Job != "job" {
 			t.Errorf("Evict = %+v, %v", row, err)
 		}
-		if _, err := c.Control().Evict(t.Context(), "nobody", 0, "test it"); !errors.Is(err, view.ErrNotFound) {
+		if _, err := view.ControlOf(c).Release(t.Context(), commands.Command{Job: "nobody", By: "ann", Reason: "test it"}, 0); !errors.Is(err, view.ErrNotFound) {
 			t.Errorf("Evict of nothing = %v", err)
 		}
-		if err := view.ForgetJob(c)(t.Context(), "never"); err != nil {
+		if err := store.ForScheduler(c).Forget(t.Context(), "never"); err != nil {
 			t.Errorf("forgetting nothing = %v", err)
 		}
 	})
@@ -152,7 +154,7 @@ func TestClocksAreCompared(t *testing.T) {
 		100 * time.Millisecond: "",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c, err := single.Open(skewed{new(kvtest.Memory), by}, claims.Config{Grace: grace})
+			c, err := single.Open(skewed{new(kvtest.Memory), by}, claims.Config{Grace: grace}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,12 +215,12 @@ func (uncheckable) Check(ctx context.Context) (kv.Checkup, error) {
 func TestCheckIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := single.Open(uncheckable{new(kvtest.Memory)}, claims.Config{Grace: grace})
+		c, err := single.Open(uncheckable{new(kvtest.Memory)}, claims.Config{Grace: grace}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		checks := c.Checks(context.Background())
+		checks := view.NewCheckup(c.Check(context.Background()), true).Rows
 		if took := time.Since(begun); len(checks) != 1 || checks[0].Verdict != "mend" || took != claims.DefaultTimeout {
 			t.Errorf("%+v after %v, want a mistake after %v", checks, took, claims.DefaultTimeout)
 		}
@@ -239,12 +241,12 @@ func TestCheckWrites(t *testing.T) {
 			}
 			return nil
 		}
-		check := c.Checks(t.Context())[0]
+		check := view.NewCheckup(c.Check(t.Context()), true).Rows[0]
 		if check.State != view.NodeRefusing || check.Verdict != "mend" || len(check.Findings) != 1 || check.Findings[0].Topic != "write" || !strings.Contains(check.Findings[0].Text, "no space") {
 			t.Errorf("a full store is %+v", check)
 		}
 		m.Fault = nil
-		if check := c.Checks(t.Context())[0]; check.State != view.NodeReady || check.Verdict != "ok" {
+		if check := view.NewCheckup(c.Check(t.Context()), true).Rows[0]; check.State != view.NodeReady || check.Verdict != "ok" {
 			t.Errorf("a store with space is %+v", check)
 		}
 	})

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/internal/store/single/records"
-	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/locking"
 	asked "github.com/quorate/quorate/scheduler/commands"
 	recorded "github.com/quorate/quorate/scheduler/ledger"
@@ -29,15 +29,15 @@ type side struct {
 }
 
 // Side returns the cluster, which is kept in the namespace, as one side of a copy.
-func (c *Cluster) Side(namespace string) storecopy.Side {
+func (c *Cluster) Side(namespace string) store.Side {
 	return &side{Cluster: c, namespace: namespace}
 }
 
-// Name implements [storecopy.Side].
+// Name implements [store.Side].
 func (s *side) Name() string { return "namespace " + s.namespace + " on " + s.Server.Name() }
 
-// Memory implements [storecopy.Side].
-func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
+// Memory implements [store.Side].
+func (s *side) Memory(ctx context.Context) (m store.Memory, err error) {
 	list, stamp, err := s.Server.Read(ctx, records.IncarnationKey(), records.ForgottenKey())
 	if err != nil {
 		return m, err
@@ -49,13 +49,13 @@ func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 		return m, err
 	}
 	incarnation, _ = incarnation.Now(stamp, s.Grace)
-	m = storecopy.Memory{Tick: forgotten.Tick, Floor: incarnation.Floor(s.Grace), Queued: queued}
+	m = store.Memory{Tick: forgotten.Tick, Floor: incarnation.Floor(s.Grace), Queued: queued}
 	m.Claims, m.Fence, err = s.Claims.Latest(ctx)
 	m.Fence = max(m.Fence, forgotten.Fence)
 	return m, err
 }
 
-// Begin implements [storecopy.Side].
+// Begin implements [store.Side].
 func (s *side) Begin(ctx context.Context) (time.Time, error) {
 	var some []kv.Range
 	for _, kind := range kv.Kinds() {
@@ -72,7 +72,7 @@ func (s *side) Begin(ctx context.Context) (time.Time, error) {
 		case records.ProbeKey():
 		case records.ServiceKey(): // the copy is that service's, if it has one
 		default:
-			return stamp.At(), fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
+			return stamp.At(), fmt.Errorf("%w: it has %s", store.ErrNotEmpty, r.Key)
 		}
 	}
 	s.incarnation = stamp.Incarnation
@@ -112,12 +112,12 @@ func (s *side) put(ctx context.Context, writes []kv.Write) error {
 // maxRecord is more than a record of this package has in bytes.
 const maxRecord = 4 * asked.MaxParams
 
-// PutEntries implements [storecopy.Side].
+// PutEntries implements [store.Side].
 func (s *side) PutEntries(ctx context.Context, job string, list []recorded.Entry, trimmed time.Time) error {
 	return s.put(ctx, ledger.Copied(job, list, trimmed))
 }
 
-// PutCommands implements [storecopy.Side].
+// PutCommands implements [store.Side].
 func (s *side) PutCommands(ctx context.Context, list []asked.Command) error {
 	writes, err := commands.Copied(list)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *side) PutCommands(ctx context.Context, list []asked.Command) error {
 	return s.put(ctx, writes)
 }
 
-// End implements [storecopy.Side]. It stores the claims without leases before the store is ready.
-func (s *side) End(ctx context.Context, m storecopy.Memory) error {
+// End implements [store.Side]. It stores the claims without leases before the store is ready.
+func (s *side) End(ctx context.Context, m store.Memory) error {
 	all := map[string]records.Claims{}
 	for _, h := range m.Claims {
 		if all[h.Name].Streams == nil {

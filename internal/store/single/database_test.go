@@ -160,7 +160,7 @@ func (d *database) effects(tick time.Time) (tokens []string) {
 // ticks are the rows of the ledger, the newest first.
 func (d *database) ticks(t *testing.T) []ledger.Entry {
 	t.Helper()
-	c, err := single.Open(d.Memory, claims.Config{Grace: grace})
+	c, err := single.Open(d.Memory, claims.Config{Grace: grace}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

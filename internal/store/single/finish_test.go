@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/jobs"
@@ -60,15 +61,15 @@ type incarnation struct {
 func (f *trial) start(id string) {
 	ctx, drain := context.WithCancel(f.Context())
 	l := &incarnation{session: f.db.session(), trial: f, id: id, drain: drain, killed: make(chan struct{})}
-	c, err := single.Open(l.session, claims.Config{TTL: ttl, Timeout: 500 * time.Millisecond, Grace: grace})
+	c, err := single.Open(l.session, claims.Config{TTL: ttl, Timeout: 500 * time.Millisecond, Grace: grace}, nil)
 	if err != nil {
 		panic(err)
 	}
 	s, err := scheduler.New(scheduler.Config{
-		Replica: id, Stores: c.Stores(), Timing: scheduler.Timing{TTL: ttl}, Observer: l.observe,
-	}, []jobs.Job{{
-		Name: jobName, Schedule: f.schedule, OnCrash: jobs.CrashRerun, Overlap: jobs.OverlapQueue,
-		Retry: jobs.Retry{Attempts: 3, Backoff: 100 * time.Millisecond}, Handler: l.handle,
+		Replica: id, Stores: store.ForScheduler(c), Timing: scheduler.Timing{TTL: ttl}, Observer: l.observe,
+	}, []scheduler.Job{{
+		Name: jobName, Schedule: f.schedule, OnCrash: scheduler.CrashRerun, Overlap: scheduler.OverlapQueue,
+		Retry: scheduler.Retry{Attempts: 3, Backoff: 100 * time.Millisecond}, Handler: l.handle,
 	}})
 	if err != nil {
 		panic(err)

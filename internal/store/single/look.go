@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
@@ -90,101 +90,89 @@ func (c *Cluster) DeclareRestored(ctx context.Context) error {
 	return claims.DeclareRestored(ctx, c.heard, c.Grace)
 }
 
-// NodeKind implements view.Nodes.
-func (c *Cluster) NodeKind() string { return view.KindStore }
+// OneStore implements [store.Health].
+func (c *Cluster) OneStore() bool { return true }
 
-// Nodes implements view.Nodes: the only row is the store.
-func (c *Cluster) Nodes(ctx context.Context) []view.Node {
-	name := c.Server.Name()
-	row := view.Node{Node: name, Kind: view.KindStore, URL: name, Members: []string{name}, Warnings: []string{}}
-	look, err := c.Look(ctx)
-	if err != nil {
-		row.State, row.Error = failed(err), view.Optional(err.Error())
-		return []view.Node{row}
+// Inspect implements [store.Health]: the only node is the store. A look does not show whether it
+// takes writes; a replica knows.
+func (c *Cluster) Inspect(ctx context.Context) []health.Node {
+	n := c.node(c.Look(ctx))
+	if last := c.last.Load(); last != nil && last.err != nil && n.Vouches {
+		n.Refuses, n.Err = true, last.err
 	}
-	row.State = stateOf(look)
-	row.Since = view.Stamp(look.Since)
-	if row.State != view.NodeReady {
-		row.VouchesAt = view.Stamp(look.VouchesAt)
-		row.Why = view.Optional(why)
-	}
-	row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
-	return []view.Node{row}
+	return []health.Node{n}
 }
 
 // why is why a store abstains.
 const why = "it is new, or another server has taken over, and may not remember every claim"
 
+// node is the store as a look found it.
+func (c *Cluster) node(l Look, err error) health.Node {
+	name := c.Server.Name()
+	n := health.Node{Name: name, URL: name, Members: []string{name}, Reachable: true}
+	if err != nil {
+		failed(&n, err)
+		return n
+	}
+	n.Since, n.VouchesAt, n.Vouches, n.RTT, n.Offset = l.Since, l.VouchesAt, l.VouchesAt.IsZero(), l.RTT, l.Offset
+	if !n.Vouches {
+		n.Why = why
+	}
+	return n
+}
+
+// failed notes why the store cannot be used.
+func failed(n *health.Node, err error) {
+	n.Err, n.Reachable = err, !errors.Is(err, kv.ErrUnavailable)
+	n.Refuses = n.Reachable // it is not set up, for example
+}
+
 // maxOffset is how far the clocks may be apart before it is a finding.
 const maxOffset = 500 * time.Millisecond
 
-// Checks implements view.Nodes.
-func (c *Cluster) Checks(ctx context.Context) []view.Check {
-	row := view.Check{Node: view.Optional(c.Server.Name()), Kind: view.KindStore, Verdict: "ok", Findings: []view.Finding{}}
-	add := func(topic string, mend bool, text string) {
-		level := "note"
-		if mend {
-			level, row.Verdict = "mend", "mend"
-		}
-		row.Findings = append(row.Findings, view.Finding{Topic: topic, Level: level, Text: text})
-	}
+// Check implements [store.Health].
+func (c *Cluster) Check(ctx context.Context) health.Checkup {
+	var checked health.Checkup
 	look, err := c.Look(ctx)
+	n := c.node(look, err)
+	add := func(topic string, level health.Level, text string) {
+		n.Findings = append(n.Findings, health.Finding{Topic: topic, Level: level, Text: text})
+	}
 	if err == nil {
-		row.State = stateOf(look)
-		row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
-		if until := look.VouchesAt; !until.IsZero() {
-			row.Verdict = "wait"
-			row.Findings = append(row.Findings, view.Finding{Topic: "state", Level: "wait", Text: "no tick starts before " + *view.Stamp(until.Truncate(time.Second)) + ": " + why})
+		if !n.Vouches {
+			add("state", health.Wait, "no tick starts before "+n.VouchesAt.UTC().Truncate(time.Second).Format(time.RFC3339)+": "+why)
 		}
 		var found kv.Checkup
 		found, err = c.heard.Check(ctx)
-		row.Version = view.Optional(found.Version)
+		n.Version = found.Version
 		for _, f := range found.Findings {
-			add(f.Topic, f.Mend, f.Text)
+			level := health.Note
+			if f.Mend {
+				level = health.Fix
+			}
+			add(f.Topic, level, f.Text)
 		}
 		if off := look.Offset; off.Abs() > maxOffset {
 			where := "ahead of"
 			if off < 0 {
 				where = "behind"
 			}
-			add("clock", true, fmt.Sprintf("its clock is %v %s this machine's: run NTP on both", off.Abs().Round(time.Millisecond), where))
+			add("clock", health.Fix, fmt.Sprintf("its clock is %v %s this machine's: run NTP on both", off.Abs().Round(time.Millisecond), where))
 		}
-		row.Findings = append(row.Findings, c.Reader().Notes(ctx, c.Unreadable)...)
 		if err := c.Probe(ctx, look); err != nil {
-			row.State = view.NodeRefusing
-			add("write", true, err.Error())
+			n.Refuses, n.Err = true, err
+			add("write", health.Fix, err.Error())
 		}
 	}
 	if err == nil {
-		var service string
-		service, err = c.Service(ctx, "", false)
-		row.Findings = append(row.Findings, view.ServiceFinding(service)...)
+		checked.Service, err = c.Service(ctx, "", false)
 	}
 	if err != nil {
-		row.State = failed(err)
-		add("reach", true, err.Error())
+		failed(&n, err)
+		add("reach", health.Fix, err.Error())
 	}
-	return []view.Check{row}
-}
-
-// failed is the state of a store whose look failed.
-func failed(err error) string {
-	if errors.Is(err, kv.ErrUnavailable) {
-		return view.NodeDown
-	}
-	return view.NodeRefusing // it is not set up, for example
-}
-
-func stateOf(l Look) string {
-	if l.VouchesAt.IsZero() {
-		return view.NodeReady
-	}
-	return view.NodeAbstaining
-}
-
-func millis(d time.Duration) *float64 {
-	ms := float64(d.Round(10*time.Microsecond)) / 1e6
-	return &ms
+	checked.Nodes = []health.Node{n}
+	return checked
 }
 
 // heard is a store with a bound on each call. It keeps the stamp of the last answer, and when
@@ -258,15 +246,4 @@ func (h *heard) Check(ctx context.Context) (kv.Checkup, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	return h.Server.Check(ctx)
-}
-
-// Still brings a look up to date if the store has answered lately, in the same incarnation. It must also
-// have taken a write within three times as long, and no later write may have failed.
-func (c *Cluster) Still(l Look, lately time.Duration) (Look, bool) {
-	last, wrote := c.heard.last.Load(), c.heard.wrote.Load()
-	if last == nil || time.Since(last.ended) > lately || last.stamp.Incarnation != l.Incarnation || wrote == nil || time.Since(*wrote) > 3*lately {
-		return l, false
-	}
-	l.Offset = last.offset()
-	return l, true
 }

@@ -25,14 +25,12 @@ import (
 func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	db := newDatabase(t)
-	c, err := single.Open(db.session(), claims.Config{Grace: grace})
+	db, log := newDatabase(t), new(bytes.Buffer)
+	c, err := single.Open(db.session(), claims.Config{Grace: grace}, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	log := new(bytes.Buffer)
-	c.Unreadable.To(slog.New(slog.NewTextHandler(log, nil)))
 
 	at := time.Now().Add(-time.Minute).Truncate(time.Second)
 	for _, job := range []string{"good", "bad"} {
@@ -101,7 +99,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 		if err != nil || len(runs) != 1 || runs[0].Token != 7 || runs[0].Outcome != ledger.Unreadable {
 			t.Errorf("runs of the job: %+v, %v", runs, err)
 		}
-		page, err := c.Reader().Recent(ctx, view.RecentQuery{Limit: 20, Ticks: true})
+		page, err := view.ControlOf(c).Recent(ctx, view.EntryQuery{Limit: 20, Ticks: true})
 		if err != nil || len(page.Entries) < 3 {
 			t.Errorf("recent ticks: %+v, %v", page, err)
 		}
@@ -151,10 +149,10 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	if _, err := c.Claims.TryAcquire(ctx, locking.Request{Name: "good", Tick: at, Holder: "a"}); err != nil {
 		t.Errorf("a claim of another job: %v", err)
 	}
-	if rows := c.Checks(ctx); !strings.Contains(fmt.Sprint(rows[0].Findings), "stored records cannot be read") {
-		t.Errorf("the checks find %+v", rows)
+	if checked, err := view.ControlOf(c).Check(ctx); err != nil || !strings.Contains(fmt.Sprint(checked.Rows[0].Findings), "stored records cannot be read") {
+		t.Errorf("the checks find %+v, %v", checked, err)
 	}
-	n, _ := c.Unreadable.Count()
+	n, _ := c.Records().Unreadable.Count()
 	if lines := strings.Count(log.String(), "level=WARN"); lines != n || n < 17 {
 		t.Errorf("%d records are counted, %d lines logged:\n%s", n, lines, log)
 	}
@@ -171,7 +169,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 	if _, err := c.Claims.TryAcquire(ctx, locking.Request{Name: "good", Tick: at.Add(time.Second), Holder: "a"}); err == nil || !strings.Contains(err.Error(), "life") {
 		t.Errorf("a claim beside an incarnation that cannot be read: %v", err)
 	}
-	if rows := c.Checks(ctx); rows[0].Verdict != "mend" || !strings.Contains(fmt.Sprint(rows[0].Findings), "cluster incarnation") {
+	if rows := view.NewCheckup(c.Check(ctx), true).Rows; rows[0].Verdict != "mend" || !strings.Contains(fmt.Sprint(rows[0].Findings), "cluster life") {
 		t.Errorf("the checks find %+v of an incarnation that cannot be read", rows)
 	}
 }

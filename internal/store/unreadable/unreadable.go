@@ -56,6 +56,9 @@ func (l *Log) Skipped(record string, why error) {
 
 // Count returns how many records were skipped, and the first.
 func (l *Log) Count() (n int, first string) {
+	if l == nil {
+		return 0, ""
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.failed) == 0 {

@@ -10,69 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/locking"
 )
 
-// A Status is the result of one examination of a node.
-type Status struct {
-	Name string
-	// URL is without secrets.
-	URL string
-	// Reachable reports whether the node answered. Err is what is wrong with it,
-	// reachable or not; nil if nothing is.
-	Reachable bool
-	Err       error
-	// Slow: it did not answer in time, asked twice, but has answered within the last
-	// Config.CheckEvery. It, the network or this machine may only be busy.
-	Slow bool
-
-	// Of its INFO. Persistence is aof, rdb or none; empty if unknown.
-	Role, Version, RunID, Persistence, MaxmemoryPolicy string
-
-	// Blank: the node holds nothing of the namespace.
-	Blank bool
-	// Embedded: the node lives inside a process, for development.
-	Embedded bool
-	// Members are the names of the list that the node belongs to.
-	Members []string
-	// Epoch counts the changes of the list, of a formatted node.
-	Epoch int64
-	// SealedFor are the names of the list that the node is sealed for, nil if no change
-	// is in progress.
-	SealedFor []string
-	// Since is the time since which the node remembers, by its own clock; zero if it
-	// was declared as new.
-	Since time.Time
-	// Vouches reports whether the node votes on current ticks. VouchesAt is when it does,
-	// by the local clock; zero if unknown.
-	Vouches   bool
-	VouchesAt time.Time
-	// Why says why the node does not vote yet; empty if it votes or Err is set.
-	Why string
-
-	// RTT is the round trip of the examination. Offset is how far the node's clock is
-	// ahead of the local one.
-	RTT      time.Duration
-	Offset   time.Duration
-	Warnings []string
-
-	// By Check only:
-
-	// Fsync is the node's appendfsync, empty if it cannot be read.
-	Fsync string
-	// MaxMemory is the node's limit in bytes, 0 without one. UsedMemory counts toward
-	// it.
-	MaxMemory, UsedMemory int64
-	// MayRestart reports whether a quorum of the other nodes votes.
-	MayRestart bool
-	Findings   []Finding
-}
-
 // Inspect examines all nodes, late ones twice. It changes nothing on them, except that
 // a node with an unnoticed restart abstains from now on.
-func (s *Set) Inspect(ctx context.Context) []Status {
+func (s *Set) Inspect(ctx context.Context) []health.Node {
 	views := s.examineWith(ctx, (*Node).examineTwice)
-	out := make([]Status, len(views))
+	out := make([]health.Node, len(views))
 	for i, v := range views {
 		out[i] = v.status()
 	}
@@ -95,8 +41,8 @@ func late(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &end) && end.Timeout()
 }
 
-func (v view) status() Status {
-	st := Status{
+func (v view) status() health.Node {
+	st := health.Node{
 		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
 		Role: v.info["role"], Version: v.info.version(), RunID: v.info.runID(),
 		Persistence: v.info.persistence(), MaxmemoryPolicy: v.info.eviction(),
@@ -108,6 +54,8 @@ func (v view) status() Status {
 	if c := v.node.current(); st.Err == nil && c.unwritable != nil {
 		st.Err = c.unwritable
 	}
+	_, unwritable := errors.AsType[*UnwritableError](st.Err)
+	st.Refuses = unwritable || errors.Is(st.Err, locking.ErrRefused)
 	cfg := &v.node.set.cfg
 	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.current().heard) < cfg.CheckEvery
 	if st.Slow {
@@ -165,63 +113,19 @@ func (v view) copiesText() string {
 	return ""
 }
 
-// A Checkup is the result of Check.
-type Checkup struct {
-	Nodes []Status
-	// Local holds findings about this machine.
-	Local []Finding
-	// Next is the node to restart next, the one that has voted longest. It is empty
-	// while no node may be restarted without losing ticks.
-	Next string
-	// NextAt is the earliest time for a restart, by the local clock. It is zero if a
-	// node may be restarted now, or if time alone does not help.
-	NextAt time.Time
-	// Service is the one that the namespace belongs to; empty if nobody has named it.
-	Service string
-}
-
-// A Finding will cost votes, memory or ticks. Its text says what to do.
-type Finding struct {
-	Topic string // state, clock, persistence, eviction, memory, latency, replicas
-	Level Level
-	Text  string
-}
-
-// A Level says what a Finding requires.
-type Level int
-
-// Levels of a Finding.
-const (
-	Note Level = iota // all is well; good to know
-	Wait              // it passes by itself
-	Fix               // an operator should fix it
-)
-
-// String returns the level in lower case.
-func (l Level) String() string { return [...]string{"note", "wait", "mend"}[l] }
-
-// Level returns the highest level of the findings.
-func (n Status) Level() Level {
-	worst := Note
-	for _, f := range n.Findings {
-		worst = max(worst, f.Level)
-	}
-	return worst
-}
-
 // rounds is how often Check asks each node for the time. The quickest answer counts.
 const rounds = 5
 
 // Check examines all nodes: the cost of a restart, settings that will fail, clock
 // offsets, and which node may be restarted. Like Inspect it changes nothing.
-func (s *Set) Check(ctx context.Context) Checkup {
+func (s *Set) Check(ctx context.Context) health.Checkup {
 	views := s.examine(ctx)
 	for range rounds {
 		each(s.nodes, func(n *Node) Reply { return n.Call(ctx, s.rules.peek, nil) })
 	}
 	fsync := each(s.nodes, func(n *Node) string { return n.link.Setting(ctx, "appendfsync") })
 	apart := skews(s.offsets(), s.cfg.Grace/4)
-	var c Checkup
+	var c health.Checkup
 	each(nodesOf(views, view.usable), func(n *Node) error { return tryWrites(ctx, n) })
 	c.Service, _ = s.Service(ctx, "", false) // without a quorum the findings say why
 	for i, v := range views {
@@ -230,21 +134,21 @@ func (s *Set) Check(ctx context.Context) Checkup {
 		if best := v.node.current().clock; best.taken {
 			n.RTT, n.Offset = best.rtt, best.offset
 		}
-		n.Findings = slices.Concat(n.judgeState(), s.judgeClock(apart, n.Name), n.judgeData(s, v), n.judgeMemory(), n.judgeLatency(s))
+		n.Findings = slices.Concat(judgeState(n), s.judgeClock(apart, n.Name), judgeData(n, s, v), judgeMemory(n), judgeLatency(n, s))
 		c.Nodes = append(c.Nodes, n)
 	}
 	c.Local = s.judgeClock(apart, "")
 	for i := range c.Nodes {
-		c.Nodes[i].MayRestart = c.vouching(c.Nodes[i].Name) >= s.Quorum()
+		c.Nodes[i].MayRestart = vouching(c.Nodes, c.Nodes[i].Name) >= s.Quorum()
 	}
-	c.Next, c.NextAt = c.next(s.Quorum())
+	c.Next, c.NextAt = nextRestart(c.Nodes, s.Quorum())
 	return c
 }
 
 // vouching counts the nodes that vote now, except the named one.
-func (c Checkup) vouching(besides string) int {
+func vouching(nodes []health.Node, besides string) int {
 	count := 0
-	for _, n := range c.Nodes {
+	for _, n := range nodes {
 		if n.Vouches && n.Err == nil && n.Name != besides {
 			count++
 		}
@@ -252,11 +156,11 @@ func (c Checkup) vouching(besides string) int {
 	return count
 }
 
-// next chooses the node to restart next, or says when one may be restarted.
-func (c Checkup) next(quorum int) (string, time.Time) {
-	var vouch []Status
+// nextRestart chooses the node to restart next, or says when one may be restarted.
+func nextRestart(nodes []health.Node, quorum int) (string, time.Time) {
+	var vouch []health.Node
 	var later []time.Time
-	for _, n := range c.Nodes {
+	for _, n := range nodes {
 		switch {
 		case n.Err != nil:
 		case n.Vouches:
@@ -266,7 +170,7 @@ func (c Checkup) next(quorum int) (string, time.Time) {
 		}
 	}
 	if len(vouch) > quorum {
-		longest := slices.MinFunc(vouch, func(a, b Status) int { return a.Since.Compare(b.Since) })
+		longest := slices.MinFunc(vouch, func(a, b health.Node) int { return a.Since.Compare(b.Since) })
 		return longest.Name, time.Time{}
 	}
 	slices.SortFunc(later, time.Time.Compare)
@@ -277,26 +181,26 @@ func (c Checkup) next(quorum int) (string, time.Time) {
 }
 
 // judgeState says why the node does not vote, if it does not.
-func (n Status) judgeState() []Finding {
+func judgeState(n health.Node) []health.Finding {
 	switch {
 	case !n.Reachable:
-		return []Finding{{"state", Fix, "it does not answer (" + n.Err.Error() + "): start it, or replace it"}}
+		return []health.Finding{{Topic: "state", Level: health.Fix, Text: "it does not answer (" + n.Err.Error() + "): start it, or replace it"}}
 	case n.Blank && !errors.Is(n.Err, locking.ErrRefused):
-		return []Finding{{"state", Fix, "it is blank: a replica formats it when it may, see the replicas' logs; declare what is new with quorate store init, before the first replica starts"}}
+		return []health.Finding{{Topic: "state", Level: health.Fix, Text: "it is blank: a replica formats it when it may, see the replicas' logs; declare what is new with quorate store init, before the first replica starts"}}
 	case n.Err != nil:
-		return []Finding{{"state", Fix, withoutNode(n.Name, n.Err)}}
+		return []health.Finding{{Topic: "state", Level: health.Fix, Text: withoutNode(n.Name, n.Err)}}
 	case !n.Vouches:
-		return []Finding{{"state", Wait, n.Why}}
+		return []health.Finding{{Topic: "state", Level: health.Wait, Text: n.Why}}
 	}
 	return nil
 }
 
 // judgeClock returns the finding on the clock of a node, or of this machine without a
 // name.
-func (s *Set) judgeClock(apart []skew, name string) []Finding {
+func (s *Set) judgeClock(apart []skew, name string) []health.Finding {
 	for _, c := range apart {
 		if c.who == name {
-			return []Finding{{"clock", Fix, fmt.Sprintf("its clock is %v from the median of all: set it right, at %v apart votes are lost",
+			return []health.Finding{{Topic: "clock", Level: health.Fix, Text: fmt.Sprintf("its clock is %v from the median of all: set it right, at %v apart votes are lost",
 				c.by.Round(time.Millisecond), s.cfg.Grace/2)}}
 		}
 	}
@@ -304,11 +208,11 @@ func (s *Set) judgeClock(apart []skew, name string) []Finding {
 }
 
 // judgeLatency finds nodes that may soon time out.
-func (n Status) judgeLatency(s *Set) []Finding {
+func judgeLatency(n health.Node, s *Set) []health.Finding {
 	if n.RTT <= s.cfg.Timeout/4 {
 		return nil
 	}
-	return []Finding{{"latency", Fix, fmt.Sprintf("it answers in %v at best, and counts as down after redis.node_timeout %v: raise that, or move the node nearer",
+	return []health.Finding{{Topic: "latency", Level: health.Fix, Text: fmt.Sprintf("it answers in %v at best, and counts as down after redis.node_timeout %v: raise that, or move the node nearer",
 		n.RTT.Round(time.Millisecond), s.cfg.Timeout)}}
 }
 
@@ -316,76 +220,76 @@ func (n Status) judgeLatency(s *Set) []Finding {
 const fullShare = 0.8
 
 // judgeMemory finds nodes that will soon refuse writes.
-func (n Status) judgeMemory() []Finding {
+func judgeMemory(n health.Node) []health.Finding {
 	if n.MaxMemory == 0 || float64(n.UsedMemory) < fullShare*float64(n.MaxMemory) {
 		return nil
 	}
-	return []Finding{{"memory", Fix, fmt.Sprintf("it has used %d%% of its maxmemory; at 100%% it refuses every claim (OOM): raise maxmemory, or check what else is stored there", 100*n.UsedMemory/n.MaxMemory)}}
+	return []health.Finding{{Topic: "memory", Level: health.Fix, Text: fmt.Sprintf("it has used %d%% of its maxmemory; at 100%% it refuses every claim (OOM): raise maxmemory, or check what else is stored there", 100*n.UsedMemory/n.MaxMemory)}}
 }
 
 // judgeData says what a restart or an eviction of keys would delete, and what that
 // costs.
-func (n Status) judgeData(s *Set, v view) []Finding {
+func judgeData(n health.Node, s *Set, v view) []health.Finding {
 	if !n.Reachable || n.Embedded {
 		return nil
 	}
-	var found []Finding
+	var found []health.Finding
 	if strings.HasPrefix(n.MaxmemoryPolicy, "volatile-") {
-		found = append(found, Finding{"eviction", Fix, n.Warnings[0]})
+		found = append(found, health.Finding{Topic: "eviction", Level: health.Fix, Text: n.Warnings[0]})
 	}
 	found = append(found, s.judgeCopies(v)...)
-	loses, level := n.loses(v.info, s.OneStore())
+	loses, level := loses(n, v.info, s.OneStore())
 	if s.cfg.Durable && n.Fsync != "always" {
-		return append(found, n.notDurable(loses))
+		return append(found, notDurable(n, loses))
 	}
 	if replicas := v.info.number("connected_slaves"); replicas > 0 && s.cfg.Durable && !s.single() {
-		found = append(found, Finding{"replicas", Fix, "it has replicas: promoting one forgets what had not reached it, while redis.durable says that nothing is ever lost; a tick could run twice. Set redis.durable: false, or give up the failover"})
+		found = append(found, health.Finding{Topic: "replicas", Level: health.Fix, Text: "it has replicas: promoting one forgets what had not reached it, while redis.durable says that nothing is ever lost; a tick could run twice. Set redis.durable: false, or give up the failover"})
 	}
 	if loses == "" {
 		return found
 	}
-	return append(found, Finding{"persistence", level, fmt.Sprintf("a crash loses %s. Restarted, it abstains for the restart_grace of %v, so no tick runs twice", loses, s.cfg.Grace)})
+	return append(found, health.Finding{Topic: "persistence", Level: level, Text: fmt.Sprintf("a crash loses %s. Restarted, it abstains for the restart_grace of %v, so no tick runs twice", loses, s.cfg.Grace)})
 }
 
 // judgeCopies says what is promised if another server takes the place of the only node.
-func (s *Set) judgeCopies(v view) []Finding {
+func (s *Set) judgeCopies(v view) []health.Finding {
 	if text := v.copiesText(); text != "" {
-		return []Finding{{"replicas", Fix, text}}
+		return []health.Finding{{Topic: "replicas", Level: health.Fix, Text: text}}
 	}
 	switch {
 	case !s.OneStore():
 		return nil
 	case s.cfg.Durable:
-		return []Finding{{"replicas", Note, "redis.durable says that a server that takes its place has everything that it acknowledged: this is not checked"}}
+		return []health.Finding{{Topic: "replicas", Level: health.Note, Text: "redis.durable says that a server that takes its place has everything that it acknowledged: this is not checked"}}
 	case s.cfg.Copies > 0:
-		return []Finding{{"replicas", Note, fmt.Sprintf("a claim counts when all %d replicas have it: no tick runs twice, even if one of them takes its place while it still runs. After that no tick starts for the restart_grace of %v", s.cfg.Copies, s.cfg.Grace)}}
+		return []health.Finding{{Topic: "replicas", Level: health.Note, Text: fmt.Sprintf("a claim counts when all %d replicas have it: no tick runs twice, even if one of them takes its place while it still runs. After that no tick starts for the restart_grace of %v", s.cfg.Copies, s.cfg.Grace)}}
 	}
-	return []Finding{{"replicas", Note, fmt.Sprintf("it has no replica. If another server takes its place, no tick starts for the restart_grace of %v. No tick runs twice if this server is silent by then", s.cfg.Grace)}}
+	return []health.Finding{{Topic: "replicas", Level: health.Note, Text: fmt.Sprintf("it has no replica. If another server takes its place, no tick starts for the restart_grace of %v. No tick runs twice if this server is silent by then", s.cfg.Grace)}}
 }
 
 // loses describes what the node loses in a crash, "" for nothing.
-func (n Status) loses(info serverInfo, oneStore bool) (string, Level) {
+func loses(n health.Node, info serverInfo, oneStore bool) (string, health.Level) {
 	switch {
 	case n.Persistence == "none" && oneStore:
-		return "all it holds; back before another server takes its place, it empties its replicas, too; set appendonly yes", Fix
+		return "all it holds; back before another server takes its place, it empties its replicas, too; set appendonly yes", health.Fix
 	case n.Persistence == "none":
-		return "all it holds: its part of the ledger is gone, and with a quorum of such nodes all of it; set appendonly yes", Fix
+		return "all it holds: its part of the ledger is gone, and with a quorum of such nodes all of it; set appendonly yes", health.Fix
 	case n.Persistence == "rdb":
-		return fmt.Sprintf("what came after its last snapshot, %s writes by now, and that part of the ledger; appendonly yes loses less", cmp.Or(info["rdb_changes_since_last_save"], "no")), Note
+		return fmt.Sprintf("what came after its last snapshot, %s writes by now, and that part of the ledger; appendonly yes loses less", cmp.Or(info["rdb_changes_since_last_save"], "no")), health.Note
 	case n.Persistence == "aof" && n.Fsync == "everysec":
-		return "its last second (appendfsync everysec)", Note
+		return "its last second (appendfsync everysec)", health.Note
 	case n.Persistence == "aof" && n.Fsync == "no":
-		return "what the system had not written to disk yet (appendfsync no)", Note
+		return "what the system had not written to disk yet (appendfsync no)", health.Note
 	case n.Persistence == "aof" && n.Fsync == "":
-		return "its last second unless appendfsync is always, which cannot be read here (+config|get for the user of this command shows it)", Note
+		return "its last second unless appendfsync is always, which cannot be read here (+config|get for the user of this command shows it)", health.Note
 	}
-	return "", Note
+	return "", health.Note
 }
 
 // notDurable reports that redis.durable is wrong.
-func (n Status) notDurable(loses string) Finding {
+func notDurable(n health.Node, loses string) health.Finding {
 	if n.Persistence == "aof" && n.Fsync == "" {
-		return Finding{"persistence", Note, "redis.durable needs appendfsync always, which cannot be read here: make sure of it"}
+		return health.Finding{Topic: "persistence", Level: health.Note, Text: "redis.durable needs appendfsync always, which cannot be read here: make sure of it"}
 	}
-	return Finding{"persistence", Fix, "redis.durable says that a restart loses nothing, but a crash loses " + loses + ". A tick could run twice: set appendonly yes and appendfsync always, or redis.durable: false"}
+	return health.Finding{Topic: "persistence", Level: health.Fix, Text: "redis.durable says that a restart loses nothing, but a crash loses " + loses + ". A tick could run twice: set appendonly yes and appendfsync always, or redis.durable: false"}
 }

@@ -7,12 +7,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // found returns the node's findings on a topic, "level: text".
-func found(c membership.Status, topic string) string {
+func found(c health.Node, topic string) string {
 	var all []string
 	for _, f := range c.Findings {
 		if f.Topic == topic {
@@ -97,13 +98,13 @@ func TestCheckTellsWhichNodeMayBeRestarted(t *testing.T) {
 		defer m.Close()
 		s := open(t, config(m.URLs(), embedded(m)))
 		defer s.Close()
-		check := func(when string, level membership.Level, next string, wait time.Duration) {
+		check := func(when string, level health.Level, next string, wait time.Duration) {
 			t.Helper()
 			c := s.Check(t.Context())
 			if got := time.Until(c.NextAt).Round(time.Millisecond); c.Next != next || c.NextAt.IsZero() != (wait == 0) || wait != 0 && got != wait {
 				t.Errorf("%s: next %q in %v, want %q in %v", when, c.Next, got, next, wait)
 			}
-			worst := membership.Status{Findings: c.Local}.Level()
+			worst := health.Node{Findings: c.Local}.Level()
 			for _, n := range c.Nodes {
 				worst = max(worst, n.Level())
 			}
@@ -116,25 +117,25 @@ func TestCheckTellsWhichNodeMayBeRestarted(t *testing.T) {
 				}
 			}
 		}
-		check("blank", membership.Fix, "", 0)
+		check("blank", health.Fix, "", 0)
 		if err := s.Init(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		restart := func(i int) { m.Node(i).HSet("{quorate}:node", "run_id", "former") }
 		restart(0)
-		check("one restarted", membership.Wait, "", 20*time.Second)
+		check("one restarted", health.Wait, "", 20*time.Second)
 		time.Sleep(15 * time.Second)
 		restart(1)
-		check("another restarted", membership.Wait, "", 20*time.Second)
+		check("another restarted", health.Wait, "", 20*time.Second)
 		time.Sleep(time.Minute)
-		check("all vouch again", membership.Note, s.Names()[2], 0)
+		check("all vouch again", health.Note, s.Names()[2], 0)
 		restart(2)
-		check("the last restarted", membership.Wait, "", 20*time.Second)
+		check("the last restarted", health.Wait, "", 20*time.Second)
 		time.Sleep(time.Minute)
-		check("all in turn", membership.Note, s.Names()[0], 0)
+		check("all in turn", health.Note, s.Names()[0], 0)
 		m.Stop(1)
-		check("one is down", membership.Fix, "", 0)
+		check("one is down", health.Fix, "", 0)
 	})
 }
 

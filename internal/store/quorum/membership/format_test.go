@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -41,7 +42,7 @@ func TestOlderFormatsAreRefused(t *testing.T) {
 				t.Errorf("%s: the node is listed as %+v", old.name, st)
 			}
 			n := s.Check(t.Context()).Nodes[0]
-			if len(n.Findings) == 0 || n.Findings[0].Level != membership.Fix || !strings.HasPrefix(n.Findings[0].Text, "the node holds data of format 1") {
+			if len(n.Findings) == 0 || n.Findings[0].Level != health.Fix || !strings.HasPrefix(n.Findings[0].Text, "the node holds data of format 1") {
 				t.Errorf("%s: findings %+v", old.name, n.Findings)
 			}
 			if keys, after := b.do(t, "KEYS", "*"), b.do(t, "HGETALL", old.command[1]); keys != "["+old.command[1]+"]" || after != before {

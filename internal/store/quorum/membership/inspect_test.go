@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 )
@@ -44,7 +45,7 @@ func TestInspectTellsSlowFromDown(t *testing.T) {
 		if err := s.Init(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
-		inspect := func() membership.Status { return s.Inspect(t.Context())[0] }
+		inspect := func() health.Node { return s.Inspect(t.Context())[0] }
 		if st := inspect(); !st.Reachable || st.Slow {
 			t.Fatalf("at first: %+v", st)
 		}

@@ -27,7 +27,7 @@ const Margin = 2 * time.Millisecond
 func New(tb testing.TB) *single.Cluster {
 	tb.Helper()
 	server := new(kvtest.Memory)
-	c, err := single.Open(server, claims.Config{Timeout: timeout, Grace: grace, DriftFactor: drift})
+	c, err := single.Open(server, claims.Config{Timeout: timeout, Grace: grace, DriftFactor: drift}, nil)
 	if err == nil {
 		err = c.DeclareNew(tb.Context())
 	}

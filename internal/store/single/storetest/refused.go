@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -79,10 +80,10 @@ func (r Refusing) ends(t *testing.T, onCrash jobs.OnCrash, claim bool) {
 	}}
 	var c *single.Cluster
 	for _, id := range []string{"a", "b"} {
-		if c, err = single.Open(r.Open(t), claims.Config{TTL: refusedTTL}); err != nil {
+		if c, err = single.Open(r.Open(t), claims.Config{TTL: refusedTTL}, nil); err != nil {
 			t.Fatal(err)
 		}
-		s, err := scheduler.New(scheduler.Config{Replica: id, Stores: c.Stores(), Timing: scheduler.Timing{TTL: refusedTTL}}, []jobs.Job{job})
+		s, err := scheduler.New(scheduler.Config{Replica: id, Stores: store.ForScheduler(c), Timing: scheduler.Timing{TTL: refusedTTL}}, []scheduler.Job{job})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package storecopy_test
+package store_test
 
 import (
 	"context"
@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
-	"github.com/quorate/quorate/internal/store/storecopy"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -30,7 +30,7 @@ const (
 
 // A world is a store, its locks, and the store as one side of a copy.
 type world struct {
-	storecopy.Side
+	store.Side
 	locker locking.Locker
 	forget func(context.Context, string) error
 	join   func(context.Context) error // as a replica does
@@ -47,22 +47,18 @@ func onRedis(t *testing.T) world {
 	for _, u := range redistest.URLs(redistest.StartN(t, 3)) {
 		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{URL: u})
 	}
-	c, err := quorum.Open(cfg)
+	c, err := quorum.Open(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := redlock.New(c.Set, redlock.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close(); _ = c.Close() })
-	return world{c.Side("copy"), l, c.ForgetLock, c.Set.Join, func(ctx context.Context) error { return c.Set.Init(ctx, false) }, nil}
+	t.Cleanup(func() { _ = c.Close() })
+	return world{c.Side("copy"), c.Locker(), c.ForgetLock, c.Set.Join, func(ctx context.Context) error { return c.Set.Init(ctx, false) }, nil}
 }
 
 func onOne(t *testing.T) world {
 	t.Helper()
 	server := new(kvtest.Memory)
-	c, err := single.Open(server, claims.Config{TTL: ttl, Grace: grace, Timeout: 200 * time.Millisecond})
+	c, err := single.Open(server, claims.Config{TTL: ttl, Grace: grace, Timeout: 200 * time.Millisecond}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +109,7 @@ func fill(t *testing.T, w world) *filled {
 	soon(t, func() error {               // a node may get the claim after FORGET: then it is forgotten again
 		return errors.Join(w.forget(t.Context(), "gone"), known(t, w, "gone"))
 	})
-	r := w.Reader()
+	r := w.Records()
 	_, err := r.Ledger.Record(t.Context(), ledger.Entry{Job: "report", Tick: f.at(-1), Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeNoQuorum}})
 	must(t, err)
 	must(t, r.Ledger.Store(t.Context(), "report", jobs.History{}, ledger.Log{Tick: f.at(3), Token: f.last["report"], Text: "hello\n"}))
@@ -128,7 +124,7 @@ func fill(t *testing.T, w world) *filled {
 // command asks for something of every kind.
 func (f *filled) command() {
 	f.t.Helper()
-	store := f.Reader().Commands
+	store := f.Records().Commands
 	for _, command := range []commands.Command{
 		{ID: "1", Kind: commands.Pause, Job: "report", By: "ann", Reason: "test"},
 		{ID: "2", Kind: commands.Pause, Tag: "night", By: "ann", Reason: "test"},

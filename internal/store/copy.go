@@ -1,16 +1,4 @@
-// Package storecopy copies a store to another one while no replica runs: from Redis nodes to
-// PostgreSQL, for example, or back. Packages quorum and single implement [Side].
-//
-// A claim is copied without its lease. Its tick stays done, or open to a rerun. Tokens of the
-// target begin above all tokens of the source. What the source may have forgotten counts as
-// claimed in the target, too. So no tick runs a second time, and tokens only grow.
-//
-// Nothing is copied of replicas, of commands before the latest ones of the audit log, and of the
-// names of Redis nodes.
-//
-// From [Side.Begin] to [Side.End] the target refuses replicas. A copy that was stopped is not
-// continued: the target must be emptied first.
-package storecopy
+package store
 
 import (
 	"context"
@@ -20,23 +8,33 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// A Side is a store to copy from or to. Each call but Begin that writes needs a Begin before.
+// A Side is a store to copy from or to.
+//
+// A claim is copied without its lease. Its tick stays done, or open to a rerun. Tokens of the
+// target begin above all tokens of the source. What the source may have forgotten counts as
+// claimed in the target, too. So no tick runs a second time, and tokens only grow.
+//
+// Nothing is copied of replicas, of commands before the latest ones of the audit log, and of the
+// names of Redis nodes.
 type Side interface {
 	// Name tells people which store it is.
 	Name() string
-	Reader() view.Reader
+	Records() Records
 	Holders(context.Context) ([]locking.Holding, error)
 	// Memory fails if a copy to the store has not finished.
 	Memory(context.Context) (Memory, error)
+	Target
+}
 
+// A Target is what a copy is written to. From Begin to End it refuses replicas. A copy that was
+// stopped is not continued: the target must be emptied first.
+type Target interface {
 	// Begin closes the store for replicas, and returns its clock. The error matches
 	// ErrNotEmpty if the store has something.
 	Begin(context.Context) (time.Time, error)
@@ -49,7 +47,7 @@ type Side interface {
 	End(context.Context, Memory) error
 }
 
-// ErrNotEmpty is returned by Side.Begin.
+// ErrNotEmpty is returned by Target.Begin.
 var ErrNotEmpty = errors.New("the store is not empty")
 
 // A Memory is what a store knows of the claims of all names.
@@ -89,8 +87,8 @@ type copier struct {
 	counts   Counts
 }
 
-// Run copies everything, and opens the target for replicas. By is written into its audit log.
-func Run(ctx context.Context, from, to Side, by string) (Counts, error) {
+// Copy copies everything, and opens the target for replicas. By is written into its audit log.
+func Copy(ctx context.Context, from, to Side, by string) (Counts, error) {
 	c := &copier{from: from, to: to}
 	m, err := c.memory(ctx)
 	if err != nil {
@@ -150,7 +148,7 @@ func (c *copier) copy(ctx context.Context, m Memory, by string) error {
 // memory reads the claims of the source. It fails while a replica may use the source.
 func (c *copier) memory(ctx context.Context) (Memory, error) {
 	name := c.from.Name()
-	live, err := c.from.Reader().Roster.Replicas(ctx)
+	live, err := c.from.Records().Roster.Replicas(ctx)
 	if err != nil {
 		return Memory{}, err
 	}
@@ -171,7 +169,7 @@ func (c *copier) memory(ctx context.Context) (Memory, error) {
 
 // copyJobs copies the published versions of jobs with their sets, and returns their names.
 func (c *copier) copyJobs(ctx context.Context) (names []string, err error) {
-	from, to := c.from.Reader(), c.to.Reader()
+	from, to := c.from.Records(), c.to.Records()
 	list, err := from.Roster.Jobs(ctx)
 	if err != nil {
 		return nil, err
@@ -202,7 +200,7 @@ const (
 
 // copyLedger copies the entries of a job and their logs.
 func (c *copier) copyLedger(ctx context.Context, job string) error {
-	from := c.from.Reader().Ledger
+	from := c.from.Records().Ledger
 	var list []ledger.Entry
 	var trimmed time.Time
 	for next := (ledger.Stretch{Job: job, Limit: entriesAtOnce}); ; {
@@ -241,7 +239,7 @@ func (c *copier) copyLedger(ctx context.Context, job string) error {
 	}
 	c.counts.Logs += len(logs)
 	for some := range slices.Chunk(logs, logsAtOnce) {
-		if err := c.to.Reader().Ledger.Store(ctx, job, jobs.History{Keep: jobs.MaxKeep, MaxBytes: 1 << 40}, some...); err != nil {
+		if err := c.to.Records().Ledger.Store(ctx, job, ledger.History{Keep: ledger.MaxKeep, MaxBytes: 1 << 40}, some...); err != nil {
 			return err
 		}
 	}
@@ -262,7 +260,7 @@ func withoutLost(list []ledger.Entry) []ledger.Entry {
 // copyCommands copies the commands in force and the audit log as far as every store keeps it, and adds
 // the copy to the log.
 func (c *copier) copyCommands(ctx context.Context, by string) error {
-	from := c.from.Reader().Commands
+	from := c.from.Records().Commands
 	var force commands.Open
 	for before := -1; len(force.Requests) > before; { // a reading takes some of the queued requests
 		before = len(force.Requests)
@@ -282,7 +280,7 @@ func (c *copier) copyCommands(ctx context.Context, by string) error {
 	if err := c.to.PutCommands(ctx, list); err != nil {
 		return err
 	}
-	return c.to.Reader().Commands.(commands.Notebook).Note(ctx, commands.Command{
+	return c.to.Records().Commands.Note(ctx, commands.Command{
 		Kind: commands.Copy, All: true, By: by, Result: fmt.Sprintf("copied from %s, %d runs of %d names", c.from.Name(), c.counts.Runs, c.counts.Names),
 	})
 }

@@ -1,4 +1,4 @@
-package storecopy_test
+package store_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/storecopy"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -30,20 +30,20 @@ func everyWay(t *testing.T, test func(t *testing.T, from *filled, to world)) {
 }
 
 // copyTo copies once nobody holds a lease.
-func copyTo(t *testing.T, from, to storecopy.Side) (n storecopy.Counts) {
+func copyTo(t *testing.T, from, to store.Side) (n store.Counts) {
 	t.Helper()
 	soon(t, func() (err error) {
-		n, err = storecopy.Run(t.Context(), from, to, "ann")
+		n, err = store.Copy(t.Context(), from, to, "ann")
 		return err
 	})
 	return n
 }
 
 // fails copies, and wants an error with the text, once nobody holds a lease.
-func fails(t *testing.T, from, to storecopy.Side, text string) {
+func fails(t *testing.T, from, to store.Side, text string) {
 	t.Helper()
 	soon(t, func() error {
-		_, err := storecopy.Run(t.Context(), from, to, "ann")
+		_, err := store.Copy(t.Context(), from, to, "ann")
 		if err == nil || !strings.Contains(err.Error(), text) {
 			return errors.Join(errors.New("want "+text), err)
 		}
@@ -54,12 +54,12 @@ func fails(t *testing.T, from, to storecopy.Side, text string) {
 func TestEverythingIsCopied(t *testing.T) {
 	everyWay(t, func(t *testing.T, from *filled, to world) {
 		got := copyTo(t, from, to)
-		want := storecopy.Counts{Names: 3, Runs: 6, NotRun: 1, Logs: 1, Commands: 7, Pauses: 1, Requests: 1}
+		want := store.Counts{Names: 3, Runs: 6, NotRun: 1, Logs: 1, Commands: 7, Pauses: 1, Requests: 1}
 		if got != want {
 			t.Errorf("copied %+v, want %+v", got, want)
 		}
 		must(t, to.join(t.Context()))
-		old, now := from.Reader(), to.Reader()
+		old, now := from.Records(), to.Records()
 		for _, job := range []string{"report", "again"} {
 			stretch := []ledger.Stretch{{Job: job, Limit: 100}}
 			a, err := old.Ledger.Skim(t.Context(), stretch, false)
@@ -128,7 +128,7 @@ func TestClaimsGoOn(t *testing.T) {
 				}
 			}
 		}
-		list, err := to.Reader().Ledger.Runs(t.Context(), ledger.Query{Job: "again", Limit: 10})
+		list, err := to.Records().Ledger.Runs(t.Context(), ledger.Query{Job: "again", Limit: 10})
 		if err != nil || len(list) != 3 || list[0].Outcome != ledger.Succeeded || list[0].Attempt != 2 || list[1].Outcome != ledger.Interrupted {
 			t.Errorf("a rerun of a tick of the old store: %+v, %v", list, err)
 		}
@@ -142,12 +142,12 @@ func TestRefusals(t *testing.T) {
 		lease := from.acquire(locking.Request{Name: "report", Tick: from.at(7), Holder: "b", TTL: ttl})
 		wants(" by b with token ")
 		must(t, lease.Release(t.Context(), nil))
-		_, err := from.Reader().Roster.Beat(t.Context(), roster.Replica{ID: "c"})
+		_, err := from.Records().Roster.Beat(t.Context(), scheduler.Replica{ID: "c"})
 		must(t, err)
 		wants("replica c uses ")
-		must(t, from.Reader().Roster.Leave(t.Context(), roster.Replica{ID: "c"}))
+		must(t, from.Records().Roster.Leave(t.Context(), scheduler.Replica{ID: "c"}))
 		soon(t, func() error {
-			_, err := storecopy.Run(t.Context(), from, silent{to}, "ann")
+			_, err := store.Copy(t.Context(), from, silent{to}, "ann")
 			if !errors.Is(err, errCut) {
 				return err
 			}
@@ -166,7 +166,7 @@ func TestRefusals(t *testing.T) {
 
 // A disturbed target is disturbed while the ledger of a job is written.
 type disturbed struct {
-	storecopy.Side
+	store.Side
 	disturb func() error
 }
 
@@ -180,7 +180,7 @@ func (d disturbed) PutEntries(ctx context.Context, job string, list []ledger.Ent
 var errCut = errors.New("cut off")
 
 // A silent store does not answer Begin. It may be another one than the target was meant to be.
-type silent struct{ storecopy.Side }
+type silent struct{ store.Side }
 
 func (silent) Begin(context.Context) (time.Time, error) { return time.Time{}, errCut }
 
@@ -196,11 +196,11 @@ func TestCutOff(t *testing.T) {
 				return err
 			},
 			"a copy of half a copy": func() error {
-				_, err := storecopy.Run(t.Context(), to, from, "ann")
+				_, err := store.Copy(t.Context(), to, from, "ann")
 				return err
 			},
 			"another copy": func() error {
-				_, err := storecopy.Run(t.Context(), from, to, "ann")
+				_, err := store.Copy(t.Context(), from, to, "ann")
 				return err
 			},
 			"init": func() error { return to.isNew(t.Context()) },
@@ -226,7 +226,7 @@ func TestReplicaMeanwhile(t *testing.T) {
 
 // A requested target is asked for while the commands of the source are written to it.
 type requested struct {
-	storecopy.Side
+	store.Side
 	request func(context.Context) error
 }
 
