@@ -52,7 +52,7 @@ func (h heard) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	return list, err
 }
 
-func (h heard) Remembered(ctx context.Context) ([]scheduler.Replica, error) { return h.Replicas(ctx) }
+func (h heard) Remembered(ctx context.Context) ([]roster.Replica, error) { return h.Replicas(ctx) }
 
 // A host is shown by a dashboard.
 type host view.Host
@@ -64,9 +64,9 @@ func (h host) Shown() view.Host { return view.Host(h) }
 func TestHealthIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	nodes := snapshot{{Name: "n1", Reachable: true, Vouches: true}, {Name: "n2", Reachable: true, Refuses: true}, {Name: "n3", Slow: true}}
-	roster := heard{new(schedtest.Roster), map[string]time.Duration{"mute": view.SilentAfter + 2*time.Second}}
-	for _, r := range []scheduler.Replica{
-		{ID: "fine", State: scheduler.StateReady}, {ID: "mute", State: scheduler.StateReady}, {ID: "late", State: scheduler.StateDraining},
+	peers := heard{new(schedtest.Roster), map[string]time.Duration{"mute": view.SilentAfter + 2*time.Second}}
+	for _, r := range []roster.Replica{
+		{ID: "fine", State: roster.StateReady}, {ID: "mute", State: roster.StateReady}, {ID: "late", State: roster.StateDraining},
 	} {
 		if _, err := peers.Roster.Beat(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestHealthIsSaidOnce(t *testing.T) {
 	}
 	s, err := dashboard.Mount(host{
 		Control: view.Control{Reader: view.Reader{
-			Records: store.Records{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Commands: new(schedtest.Commands)},
+			Records: store.Records{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: peers, JobSets: peers, Commands: new(schedtest.Commands)},
 			Health:  nodes, Claims: nodes,
 		}},
 	}, dashboard.Config{Anonymous: identity.AnonymousAll})

@@ -191,11 +191,11 @@ func TestForgetPublishedOnly(t *testing.T) {
 	err := (&cli{config: config, set: o.flags[3:]}).withStore(t.Context(), func(s *cluster.Store) error {
 		never := []roster.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
 		eventually(t, "the job is published, and an early replica lives", func() bool {
-			_, err := s.Control.Records.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
+			_, err := s.Control.Records.Roster.Beat(t.Context(), roster.Replica{ID: "early", Started: now.Add(-time.Hour)})
 			return err == nil && s.Control.Records.Roster.Publish(t.Context(), never) == nil
 		})
 		o.exits(exitFailed, "replica early", "jobs", "forget", "never")
-		eventually(t, "it has left", func() bool { return s.Control.Records.Roster.Leave(t.Context(), scheduler.Replica{ID: "early"}) == nil })
+		eventually(t, "it has left", func() bool { return s.Control.Records.Roster.Leave(t.Context(), roster.Replica{ID: "early"}) == nil })
 		return nil
 	})
 	if err != nil {

@@ -198,7 +198,7 @@ func TestServiceOfTheStore(t *testing.T) {
 	}
 	defer func() { _ = kept.Close() }()
 	for _, process := range []string{"1", "2"} {
-		if _, err := kept.Control.Records.Roster.Beat(t.Context(), scheduler.Replica{ID: "web", Instance: process, State: scheduler.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
+		if _, err := kept.Control.Records.Roster.Beat(t.Context(), roster.Replica{ID: "web", Instance: process, State: roster.StateReady, Started: time.Now().Add(-time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}

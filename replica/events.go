@@ -40,13 +40,13 @@ func (e events) observe(ev event.Event) {
 	case event.Claimed:
 		e.log.Info("tick won", slog.String("job", en.Job), slog.String("tick", claimed(en)), slog.Any("token", en.Token),
 			slog.Int("attempt", en.Attempt), votes(en.Votes), slog.Duration("took", ev.Took))
-	case scheduler.EventLost:
+	case event.Lost:
 		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", store.OneLine(ev.Err))
-	case scheduler.EventRetrying:
+	case event.Retrying:
 		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", store.OneLine(ev.Err), "in", ev.In)
-	case scheduler.EventUnread:
+	case event.Unread:
 		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", store.OneLine(ev.Err))
-	case scheduler.EventDecided: // another replica may run it: what this one knows concerns nobody yet
+	case event.Decided: // another replica may run it: what this one knows concerns nobody yet
 		e.log.Info("not run here", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
 	case event.Settled:
 		e.settled(en, ev.Err)
@@ -54,13 +54,13 @@ func (e events) observe(ev event.Event) {
 		e.extended(ev)
 	case event.Late:
 		e.log.Warn("run starts late", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "by", ev.By)
-	case scheduler.EventLeaseLost:
+	case event.LeaseLost:
 		e.log.Warn("lease lost: the run is told to stop", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "cause", store.OneLine(ev.Err))
-	case scheduler.EventChained:
+	case event.Chained:
 		e.chained(ev)
-	case scheduler.EventNotArchived:
+	case event.NotArchived:
 		e.log.Warn("the log of a run could not be stored", "job", en.Job, "tick", claimed(en), "error", store.OneLine(ev.Err))
-	case scheduler.EventOverdue:
+	case event.Overdue:
 		e.log.Error("job ignores the end of its context", "job", en.Job, "tick", claimed(en), "token", en.Token, "since", ev.Since)
 	case event.Finished:
 		e.finished(en, ev.Err)

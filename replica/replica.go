@@ -296,7 +296,7 @@ func (r *Replica) notReady() []string {
 // state is notReady for the roster, which learns of a drain by itself.
 func (r *Replica) state() string {
 	if r.store.NotReady() != "" {
-		return scheduler.StateWaiting
+		return roster.StateWaiting
 	}
 	return roster.StateReady
 }

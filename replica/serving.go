@@ -141,7 +141,7 @@ func (r *Replica) Shown() view.Host {
 	}
 	shown.Control = view.ControlOf(r.store)
 	shown.Control.Live = r.live
-	shown.Control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
+	shown.Control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		return cmp.Or(r.scheduler.CheckParams(job.StoredAs(), params), config.CheckPublished(job, params))
 	}
 	if r.metrics != nil {

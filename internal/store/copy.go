@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -239,7 +240,7 @@ func (c *copier) copyLedger(ctx context.Context, job string) error {
 	}
 	c.counts.Logs += len(logs)
 	for some := range slices.Chunk(logs, logsAtOnce) {
-		if err := c.to.Records().Ledger.Store(ctx, job, ledger.History{Keep: ledger.MaxKeep, MaxBytes: 1 << 40}, some...); err != nil {
+		if err := c.to.Records().Ledger.Store(ctx, job, jobs.History{Keep: jobs.MaxKeep, MaxBytes: 1 << 40}, some...); err != nil {
 			return err
 		}
 	}

@@ -142,10 +142,10 @@ func TestRefusals(t *testing.T) {
 		lease := from.acquire(locking.Request{Name: "report", Tick: from.at(7), Holder: "b", TTL: ttl})
 		wants(" by b with token ")
 		must(t, lease.Release(t.Context(), nil))
-		_, err := from.Records().Roster.Beat(t.Context(), scheduler.Replica{ID: "c"})
+		_, err := from.Records().Roster.Beat(t.Context(), roster.Replica{ID: "c"})
 		must(t, err)
 		wants("replica c uses ")
-		must(t, from.Records().Roster.Leave(t.Context(), scheduler.Replica{ID: "c"}))
+		must(t, from.Records().Roster.Leave(t.Context(), roster.Replica{ID: "c"}))
 		soon(t, func() error {
 			_, err := store.Copy(t.Context(), from, silent{to}, "ann")
 			if !errors.Is(err, errCut) {

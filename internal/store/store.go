@@ -23,6 +23,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Cluster is the store of one namespace. Opening it contacts nothing. If too little of it
@@ -42,7 +43,7 @@ type Cluster interface {
 type Records struct {
 	Ledger   Ledger
 	Roster   Roster
-	JobSets  scheduler.JobSets
+	JobSets  roster.JobSets
 	Commands Commands
 	// Unreadable has the records that could not be read.
 	Unreadable *unreadable.Log
@@ -57,9 +58,9 @@ type Ledger interface {
 
 // A Roster has the replicas and the published jobs.
 type Roster interface {
-	scheduler.Roster
+	roster.Roster
 	// Remembered lists the replicas seen lately, and the lost ones.
-	Remembered(ctx context.Context) ([]scheduler.Replica, error)
+	Remembered(ctx context.Context) ([]roster.Replica, error)
 }
 
 // Commands has the commands and their audit log.

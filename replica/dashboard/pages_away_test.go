@@ -106,8 +106,8 @@ func (gracefulCommands) Open(context.Context) (commands.Open, error) {
 func TestPagesOfNewNodes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) { c.Control.Records.Commands = gracefulCommands{c.Control.Records.Commands} })
-	info := scheduler.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
-	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
+	info := roster.JobInfo{Name: "fresh", Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, ConfigHash: "c1"}
+	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{info}))
 	r.shows("/", []string{"Pauses and requests are not known yet"}, []string{"missed.", "Missed in", "is unknown"})
 	for _, path := range []string{"/jobs", "/jobs/report"} {
 		r.shows(path, []string{"Pauses and requests are not known yet", "Every hour"}, []string{"outage"})

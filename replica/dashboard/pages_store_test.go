@@ -96,9 +96,9 @@ type silentRoster struct {
 	err error
 }
 
-func (r silentRoster) Replicas(context.Context) ([]scheduler.Replica, error)   { return nil, r.err }
-func (r silentRoster) Remembered(context.Context) ([]scheduler.Replica, error) { return nil, r.err }
-func (r silentRoster) Jobs(context.Context) ([]scheduler.JobInfo, error)       { return nil, r.err }
+func (r silentRoster) Replicas(context.Context) ([]roster.Replica, error)   { return nil, r.err }
+func (r silentRoster) Remembered(context.Context) ([]roster.Replica, error) { return nil, r.err }
+func (r silentRoster) Jobs(context.Context) ([]roster.JobInfo, error)       { return nil, r.err }
 
 // inGrace is the error of one store that does not vouch for commands yet.
 type inGrace struct{ error }

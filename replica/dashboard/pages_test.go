@@ -177,18 +177,18 @@ func TestPagesWithoutQuorum(t *testing.T) {
 // away lets roster and ledger not answer while it is set.
 func (c *setup) away(away *atomic.Bool) {
 	kept := &c.Control.Records
-	kept.Roster, kept.Ledger = roster{kept.Roster, away}, pagesLedger{kept.Ledger, away}
+	kept.Roster, kept.Ledger = awayRoster{kept.Roster, away}, pagesLedger{kept.Ledger, away}
 }
 
-// A roster does not answer while its nodes are away.
-type roster struct {
+// An awayRoster does not answer while its nodes are away.
+type awayRoster struct {
 	store.Roster
 	away *atomic.Bool
 }
 
-func (r roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) { return r.Replicas(ctx) }
+func (r awayRoster) Remembered(ctx context.Context) ([]roster.Replica, error) { return r.Replicas(ctx) }
 
-func (r roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+func (r awayRoster) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	if r.away.Load() {
 		return nil, locking.ErrNoQuorum
 	}

@@ -19,12 +19,13 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/singletest"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A host is shown by a dashboard.
@@ -81,11 +82,11 @@ func fill(t *testing.T, c *single.Cluster) {
 		}
 	}
 	for _, job := range []string{"report", "sweep"} {
-		must(kept.Roster.Publish(ctx, []scheduler.JobInfo{{
+		must(kept.Roster.Publish(ctx, []roster.JobInfo{{
 			Name: job, Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: at(0), ConfigHash: "c1", Hash: "h", Tags: []string{"finance"},
 		}}))
 	}
-	_, err := kept.Roster.Beat(ctx, scheduler.Replica{ID: "a", Host: "h", PID: 1, State: scheduler.StateReady, ConfigHash: "c1", Started: at(0)})
+	_, err := kept.Roster.Beat(ctx, roster.Replica{ID: "a", Host: "h", PID: 1, State: roster.StateReady, ConfigHash: "c1", Started: at(0)})
 	must(err)
 	for n := range 4 {
 		e := ledger.Entry{Job: "report", Tick: at(n), Outcome: ledger.Running, Trigger: ledger.BySchedule, Replica: "a", Started: at(n)}
@@ -99,7 +100,7 @@ func fill(t *testing.T, c *single.Cluster) {
 			e.Outcome, e.Error = ledger.Failed, "no <paper> & no ink"
 		}
 		must(lease.Release(ctx, ledger.EncodeNote(e)))
-		must(kept.Ledger.Store(ctx, e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: e.Tick, Token: e.Token, Text: fmt.Sprintf("run %d\n", n)}))
+		must(kept.Ledger.Store(ctx, e.Job, jobs.History{}, ledger.Log{Job: e.Job, Tick: e.Tick, Token: e.Token, Text: fmt.Sprintf("run %d\n", n)}))
 	}
 	_, err = kept.Ledger.Record(ctx, ledger.Entry{Job: "sweep", Tick: at(2), Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.TextReason("it overlaps")})
 	must(err)

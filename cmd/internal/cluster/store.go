@@ -20,6 +20,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 	"github.com/quorate/quorate/stores/postgres"
 )
@@ -51,7 +52,7 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry, st
 	}
 	control := view.ControlOf(c)
 	control.Served = served(source)
-	control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
+	control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		cfg, err := config.Read(source, nil)
 		if err != nil {
 			return config.CheckPublished(job, params) // a configuration for the nodes alone
@@ -143,7 +144,7 @@ func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error
 
 // removed lists the published versions of a job. It returns an error if a live replica
 // may serve one.
-func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]scheduler.JobInfo, error) {
+func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]roster.JobInfo, error) {
 	known, err := s.Control.Records.Roster.Jobs(ctx)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -117,8 +117,8 @@ func TestSettingChangesAreVisible(t *testing.T) {
 // is said.
 func TestServedSets(t *testing.T) {
 	t.Parallel()
-	roster := new(schedtest.Roster)
-	r := view.Reader{Records: store.Records{Roster: roster, JobSets: roster}}
+	peers := new(schedtest.Roster)
+	r := view.Reader{Records: store.Records{Roster: peers, JobSets: peers}}
 	at, three := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), 3
 	for _, one := range []roster.Replica{
 		{ID: "a", ConfigHash: "c1", ConfigSince: at.Add(time.Hour)},

@@ -60,9 +60,9 @@ func (r Reader) JobSet(ctx context.Context, hash string) (roster.JobSet, error) 
 }
 
 // storedSet returns a set as it is stored, without jobs if they are too many.
-func (r Reader) storedSet(ctx context.Context, hash string) (scheduler.JobSet, error) {
+func (r Reader) storedSet(ctx context.Context, hash string) (roster.JobSet, error) {
 	if r.Records.JobSets == nil {
-		return scheduler.JobSet{}, scheduler.ErrNoJobSet
+		return roster.JobSet{}, roster.ErrNoJobSet
 	}
 	packed, err := r.Records.JobSets.JobSet(ctx, hash)
 	if err != nil {

@@ -23,7 +23,7 @@ type slowRoster struct {
 	reads atomic.Int64
 }
 
-// Jobs implements scheduler.Roster.
+// Jobs implements roster.Roster.
 func (r *slowRoster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	r.reads.Add(1)
 	select {
@@ -46,7 +46,7 @@ func TestDirectoryCache(t *testing.T) {
 			}
 		}
 		publish("report")
-		c := view.Control{Reader: view.Reader{Records: store.Records{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, Commands: new(schedtest.Commands)}, Cache: &view.DirectoryCache{For: 5 * time.Second}}}
+		c := view.Control{Reader: view.Reader{Records: store.Records{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: peers, Commands: new(schedtest.Commands)}, Cache: &view.DirectoryCache{For: 5 * time.Second}}}
 		ask := func(ctx context.Context, want int) {
 			if d, err := c.Directory(ctx); err != nil || len(d.Keys) != want {
 				t.Errorf("%d jobs, %v, want %d", len(d.Keys), err, want)

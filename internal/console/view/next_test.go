@@ -7,7 +7,6 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
@@ -31,7 +30,7 @@ func TestNextSaysTheJitter(t *testing.T) {
 	if _, err := peers.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := view.Reader{Records: store.Records{Roster: roster}}.Next(t.Context(), "", at, 6)
+	rows, err := view.Reader{Records: store.Records{Roster: peers}}.Next(t.Context(), "", at, 6)
 	if err != nil || len(rows) != 6 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -79,7 +78,7 @@ func TestNextHasWhatJitterDelays(t *testing.T) {
 		at.Add(-time.Second): at, at: at, at.Add(time.Millisecond): at, start.Add(-time.Millisecond): at,
 		start: at.Add(time.Hour), start.Add(time.Minute): at.Add(time.Hour),
 	} {
-		rows, err := view.Reader{Records: store.Records{Roster: roster}}.Next(t.Context(), "", from, 2)
+		rows, err := view.Reader{Records: store.Records{Roster: peers}}.Next(t.Context(), "", from, 2)
 		if err != nil || len(rows) != 2 || rows[0].Tick != *view.Stamp(want) || rows[1].Tick != *view.Stamp(want.Add(time.Hour)) {
 			t.Errorf("from %s: %+v, %v, want the tick %s and the one after it", from, rows, err, want)
 		}
@@ -95,8 +94,8 @@ func TestNextSaysWhatIsPaused(t *testing.T) {
 		j.Schedule, j.Definition, j.Timezone, j.Replica, j.Published, j.ConfigHash = "@every 1h", `{"spec":"@every 1h"}`, "UTC", "a", at, "c"
 		all = append(all, j)
 	}
-	roster, kept := new(schedtest.Roster), new(schedtest.Commands)
-	if err := roster.Publish(t.Context(), all); err != nil {
+	peers, kept := new(schedtest.Roster), new(schedtest.Commands)
+	if err := peers.Publish(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := peers.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady}); err != nil {
@@ -108,7 +107,7 @@ func TestNextSaysWhatIsPaused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, err := view.Reader{Records: store.Records{Roster: roster, Commands: kept}}.Next(t.Context(), "", at, 4)
+	rows, err := view.Reader{Records: store.Records{Roster: peers, Commands: kept}}.Next(t.Context(), "", at, 4)
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%+v, %v", rows, err)
 	}

@@ -67,7 +67,7 @@ func cluster(tb testing.TB, entries []ledger.Entry) (view.Reader, *recentLedger)
 			}
 		}
 	}
-	return view.Reader{Records: store.Records{Ledger: h, Roster: roster, Commands: new(schedtest.Commands)}}, h
+	return view.Reader{Records: store.Records{Ledger: h, Roster: peers, Commands: new(schedtest.Commands)}}, h
 }
 
 var start = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
@@ -245,7 +245,7 @@ func TestRunsOfAllJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := view.Reader{Records: store.Records{Ledger: kept, Roster: roster, Commands: new(schedtest.Commands)}}
+	r := view.Reader{Records: store.Records{Ledger: kept, Roster: peers, Commands: new(schedtest.Commands)}}
 	p, err := r.Recent(t.Context(), view.EntryQuery{Limit: 2})
 	if err != nil || len(p.Entries) != 2 || p.Entries[0].Job != "sweep" || p.Entries[0].Token <= p.Entries[1].Token {
 		t.Fatalf("%+v, %v", p, err)

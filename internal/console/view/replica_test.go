@@ -8,16 +8,16 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // seenLately are the replicas that a roster knows.
 type seenLately struct {
 	store.Roster
-	list []scheduler.Replica
+	list []roster.Replica
 }
 
-func (s seenLately) Remembered(context.Context) ([]scheduler.Replica, error) { return s.list, nil }
+func (s seenLately) Remembered(context.Context) ([]roster.Replica, error) { return s.list, nil }
 
 // What is said of live replicas beside each other names all of them, and each job once. A lost one is
 // beside nobody.
@@ -27,9 +27,9 @@ func TestNeighbours(t *testing.T) {
 	replica := func(id string, pid int, state string) roster.Replica {
 		return roster.Replica{ID: id, Instance: fmt.Sprint(pid), PID: pid, Host: "h", State: state, Started: long, ConfigSince: long}
 	}
-	r := view.Reader{Records: store.Records{Roster: seenLately{list: []scheduler.Replica{
-		replica("a", 1, scheduler.StateReady), replica("b", 2, scheduler.StateReady), replica("b", 3, scheduler.StateReady),
-		replica("c", 4, scheduler.StateReady), replica("c", 5, scheduler.StateLost), replica("d", 6, scheduler.StateReady),
+	r := view.Reader{Records: store.Records{Roster: seenLately{list: []roster.Replica{
+		replica("a", 1, roster.StateReady), replica("b", 2, roster.StateReady), replica("b", 3, roster.StateReady),
+		replica("c", 4, roster.StateReady), replica("c", 5, roster.StateLost), replica("d", 6, roster.StateReady),
 	}}}}
 	rows, err := r.Replicas(t.Context())
 	if err != nil {

@@ -315,7 +315,7 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 		return Log{}, err
 	}
 	key := d.Key(job)
-	list, err := r.Records.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: ledger.MaxKeep})
+	list, err := r.Records.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: jobs.MaxKeep})
 	if err == nil && len(list) == 0 {
 		err = d.Require(key)
 	}

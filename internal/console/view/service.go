@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // A Service is what people ask of a cluster. A [Control] answers directly, from the store; the
@@ -118,7 +118,7 @@ func (r Reader) Jobs(ctx context.Context, q JobQuery) (Page[Job], error) {
 }
 
 // matches searches the name, tags and description of a job.
-func matches(j scheduler.JobInfo, text string) bool {
+func matches(j roster.JobInfo, text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(append([]string{j.Name, j.Description}, j.Tags...), func(s string) bool {
 		return strings.Contains(strings.ToLower(s), text)

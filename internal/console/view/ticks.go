@@ -147,7 +147,7 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 			return nil, err
 		}
 	}
-	judge, err := last.Judge(ctx, r.Records.Ledger, all, time.Now())
+	judge, err := scheduler.NewJudge(ctx, last, r.Records.Ledger, all, time.Now())
 	if err != nil {
 		return nil, err
 	}

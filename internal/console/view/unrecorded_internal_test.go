@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -108,7 +107,7 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 				if tt.trimmed > 0 {
 					kept.trimmed = hour(0).Add(tt.trimmed)
 				}
-				r := Reader{Records: store.Records{Ledger: kept}, Served: func(scheduler.JobInfo) (schedule.Schedule, bool) { return s, true }}
+				r := Reader{Records: store.Records{Ledger: kept}, Served: func(roster.JobInfo) (schedule.Schedule, bool) { return s, true }}
 				q := tt.q
 				if q.Job = "j"; q.Limit == 0 {
 					q.Limit = 100

@@ -16,7 +16,6 @@ import (
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 

@@ -67,9 +67,9 @@ func (f *trial) start(id string) {
 	}
 	s, err := scheduler.New(scheduler.Config{
 		Replica: id, Stores: store.ForScheduler(c), Timing: scheduler.Timing{TTL: ttl}, Observer: l.observe,
-	}, []scheduler.Job{{
-		Name: jobName, Schedule: f.schedule, OnCrash: scheduler.CrashRerun, Overlap: scheduler.OverlapQueue,
-		Retry: scheduler.Retry{Attempts: 3, Backoff: 100 * time.Millisecond}, Handler: l.handle,
+	}, []jobs.Job{{
+		Name: jobName, Schedule: f.schedule, OnCrash: jobs.CrashRerun, Overlap: jobs.OverlapQueue,
+		Retry: jobs.Retry{Attempts: 3, Backoff: 100 * time.Millisecond}, Handler: l.handle,
 	}})
 	if err != nil {
 		panic(err)
