@@ -46,7 +46,7 @@ const maxRequests = 4
 
 func (t *try) round(ctx context.Context, k kind, q query) *round {
 	return &round{
-		t: t, ctx: context.WithoutCancel(ctx), kind: k, fan: t.l.set.NewFan(), query: q, begun: time.Now(),
+		t: t, ctx: context.WithoutCancel(ctx), kind: k, fan: &client.Fan{Quorum: t.l.set.Quorum()}, query: q, begun: time.Now(),
 		votes: make([]vote, len(t.nodes)), pending: len(t.nodes), over: make(chan struct{}),
 	}
 }
@@ -102,7 +102,7 @@ func (r *round) join(node int) {
 		return
 	}
 	commit := r.t.commitQuery(true)
-	r.t.send(r.ctx, r.t.l.set.NewFan(), node, &commit, joining{r})
+	r.t.send(r.ctx, &client.Fan{Quorum: r.t.l.set.Quorum()}, node, &commit, joining{r})
 }
 
 // joining extends the lease at a node once it has answered the COMMIT, whose vote does not
@@ -327,7 +327,7 @@ func anyLeft(states []nodeState) bool {
 
 // cleanOnce sends the query once to nodes with leftovers, and reports whether any remain.
 func (t *try) cleanOnce(ctx context.Context) bool {
-	fan := t.l.set.NewFan()
+	fan := &client.Fan{Quorum: t.l.set.Quorum()}
 	var wg sync.WaitGroup
 	for i := range t.nodes {
 		if t.stateAt(i).left {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-redsync/redsync/v4"
 
+	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -170,7 +171,7 @@ func TestVotersCountAsHeard(t *testing.T) {
 		a := newTry(c.locker(t), c.request(past(0)), "v")
 		seen := &busySeen{t: a}
 		q := a.lockQuery()
-		a.send(t.Context(), a.l.set.NewFan(), 0, &q, seen)
+		a.send(t.Context(), &client.Fan{Quorum: a.l.set.Quorum()}, 0, &q, seen)
 		synctest.Wait()
 		if seen.before != 1 || seen.after != 0 {
 			t.Errorf("%d requests are under way before the vote counts and %d when it does, want 1 and 0", seen.before, seen.after)

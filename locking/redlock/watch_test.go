@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -31,7 +32,7 @@ func claimAt(t *testing.T, l *Locker, req locking.Request, larger uint64, at ...
 func askAt(t *testing.T, a *try, node int, q query) vote {
 	t.Helper()
 	votes := make(chan vote, 1)
-	a.send(t.Context(), a.l.set.NewFan(), node, &q, ballot(votes))
+	a.send(t.Context(), &client.Fan{Quorum: a.l.set.Quorum()}, node, &q, ballot(votes))
 	return <-votes
 }
 

@@ -178,7 +178,9 @@ type Checkup struct {
 
 // Check judges all nodes, or the only store. It takes longer than Nodes.
 func (r Reader) Check(ctx context.Context) (Checkup, error) {
-	c := NewCheckup(r.Health.Check(ctx), r.Health.OneStore())
+	checked := r.Health.Check(ctx)
+	Advise(&checked, r.Health.OneStore())
+	c := NewCheckup(checked, r.Health.OneStore())
 	if slices.ContainsFunc(c.Rows, func(row Check) bool { return row.Node != nil && Answers(row.State) }) {
 		c.Rows[0].Findings = append(c.Rows[0].Findings, r.notes(ctx)...) // of what all nodes store
 	}

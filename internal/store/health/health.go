@@ -57,6 +57,12 @@ type Node struct {
 	// MaxMemory is the node's limit in bytes, 0 without one. UsedMemory counts toward
 	// it.
 	MaxMemory, UsedMemory int64
+	// Unsaved is how many writes came after the last snapshot; empty if unknown. Replicas is how
+	// many follow the server.
+	Unsaved  string
+	Replicas int
+	// ClockOff is how far the clock is from the median of all, 0 if that costs nothing.
+	ClockOff time.Duration
 	// MayRestart reports whether a quorum of the other nodes votes.
 	MayRestart bool
 	Findings   []Finding
@@ -65,8 +71,11 @@ type Node struct {
 // A Checkup is the result of a check.
 type Checkup struct {
 	Nodes []Node
-	// Local holds findings about this machine.
-	Local []Finding
+	// Local holds findings about this machine. ClockOff is that of its clock.
+	Local    []Finding
+	ClockOff time.Duration
+	// Redis has the settings of Redis nodes; nil for another store.
+	Redis *Redis
 	// Next is the node to restart next, the one that has voted longest. It is empty
 	// while no node may be restarted without losing ticks.
 	Next string
@@ -75,6 +84,13 @@ type Checkup struct {
 	NextAt time.Time
 	// Service is the one that the namespace belongs to; empty if nobody has named it.
 	Service string
+}
+
+// Redis are settings of Redis nodes that decide what a finding costs; membership.Config explains them.
+type Redis struct {
+	Durable        bool
+	Copies         int
+	Grace, Timeout time.Duration
 }
 
 // A Finding will cost votes, memory or ticks. Its text says what to do.

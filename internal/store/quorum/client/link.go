@@ -161,11 +161,11 @@ func (l *Link) Eval(ctx context.Context, script *Script, h *Header, keys []strin
 }
 
 // Info returns the server's INFO, even if the node is down.
-func (l *Link) Info(ctx context.Context) (string, error) {
+func (l *Link) Info(ctx context.Context) (Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
 	text, err := l.transport.Info(ctx, l.name)
-	return text, callError(ctx, err)
+	return parseInfo(text), callError(ctx, err)
 }
 
 // Holds reports whether the server holds the key, even if the node is down. A Transport

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -305,4 +308,59 @@ func (c *client) copiesOf(s *Script) int {
 		return c.copies
 	}
 	return 0
+}
+
+// Info holds the fields of a server's INFO.
+type Info map[string]string
+
+func parseInfo(text string) Info {
+	info := Info{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
+			info[key] = value
+		}
+	}
+	return info
+}
+
+func (i Info) RunID() string    { return i["run_id"] }
+func (i Info) IsReplica() bool  { return i["role"] == "slave" || i["role"] == "replica" }
+func (i Info) Eviction() string { return i["maxmemory_policy"] }
+
+// Version returns the server's release. Valkey also reports the Redis version it is
+// compatible with.
+func (i Info) Version() string {
+	if v := i["valkey_version"]; v != "" {
+		return "valkey " + v
+	}
+	return i["redis_version"]
+}
+
+// Number returns a number, 0 if the field is missing.
+func (i Info) Number(field string) int64 {
+	n, _ := strconv.ParseInt(i[field], 10, 64)
+	return n
+}
+
+// TooOld reports whether the server lacks features that the scripts need. An unknown
+// Version counts as new, since the server may not be Redis.
+func (i Info) TooOld() bool {
+	var major, minor int
+	if n, _ := fmt.Sscanf(i["redis_version"], "%d.%d", &major, &minor); n < 2 {
+		return false
+	}
+	return major < 6 || major == 6 && minor < 2
+}
+
+// Persistence returns how the server stores its data, as far as INFO tells.
+func (i Info) Persistence() string {
+	switch {
+	case i["aof_enabled"] == "1":
+		return "aof"
+	case i["rdb_saves"] != "" && i["rdb_saves"] != "0":
+		return "rdb"
+	case i["aof_enabled"] == "":
+		return ""
+	}
+	return "none"
 }

@@ -22,7 +22,7 @@ func TestOwnAnswersAtOnce(t *testing.T) {
 			for i := range 300 {
 				wg.Go(func() {
 					heard := make(chan membership.Reply, 1)
-					s.Nodes()[0].Start(t.Context(), s.NewFan(), batched, client.NewKeys([]string{s.Key("x", fmt.Sprint(i))}), []any{i}, func(r membership.Reply) { heard <- r })
+					s.Nodes()[0].Start(t.Context(), &client.Fan{Quorum: s.Quorum()}, batched, client.NewKeys([]string{s.Key("x", fmt.Sprint(i))}), []any{i}, func(r membership.Reply) { heard <- r })
 					r := <-heard
 					if r.Err != nil || r.Arg(0) != s.Key("x", fmt.Sprint(i)) || r.Int(1) != int64(i) {
 						t.Errorf("call %d was answered %q, %v", i, r.Args, r.Err)

@@ -91,10 +91,10 @@ type change struct {
 // examine examines all nodes, and refuses a change that cannot succeed before the first
 // node is sealed.
 func (s *change) examine(ctx context.Context) error {
-	s.from, s.to = s.old.examine(ctx), s.new.examine(ctx)
-	s.epoch = max(s.old.Epoch()+1, s.new.Epoch())
-	s.new.fixEpoch(s.epoch)
-	s.old.fixEpoch(s.epoch - 1)
+	s.from, s.to = s.old.examine(ctx, 1), s.new.examine(ctx, 1)
+	s.epoch = max(s.old.epoch.get()+1, s.new.epoch.get())
+	s.new.epoch.fix(s.epoch)
+	s.old.epoch.fix(s.epoch - 1)
 	s.proven = slices.ContainsFunc(s.to, s.opened)
 	// Nodes of the new list may forbid the change.
 	errs := twins(s.to)

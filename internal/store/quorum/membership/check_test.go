@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
@@ -21,6 +22,14 @@ func found(c health.Node, topic string) string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// checked returns a checkup with advice.
+func checked(t *testing.T, s *membership.Set) health.Checkup {
+	t.Helper()
+	c := s.Check(t.Context())
+	view.Advise(&c, s.OneStore())
+	return c
 }
 
 // The risk of a server's settings is reported, with advice.
@@ -64,7 +73,7 @@ func TestCheckJudgesSettings(t *testing.T) {
 			if c.name == "nearly full" {
 				fill(t, server)
 			}
-			got := found(s.Check(t.Context()).Nodes[0], c.topic)
+			got := found(checked(t, s).Nodes[0], c.topic)
 			if !strings.Contains(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("%s: got %q, want %q", c.topic, got, c.want)
 			}
@@ -100,7 +109,7 @@ func TestCheckTellsWhichNodeMayBeRestarted(t *testing.T) {
 		defer s.Close()
 		check := func(when string, level health.Level, next string, wait time.Duration) {
 			t.Helper()
-			c := s.Check(t.Context())
+			c := checked(t, s)
 			if got := time.Until(c.NextAt).Round(time.Millisecond); c.Next != next || c.NextAt.IsZero() != (wait == 0) || wait != 0 && got != wait {
 				t.Errorf("%s: next %q in %v, want %q in %v", when, c.Next, got, next, wait)
 			}
@@ -145,7 +154,7 @@ func TestCheckTellsWhoseClockStandsApart(t *testing.T) {
 	m := redistest.MiniN(t, 3)
 	s := open(t, config(m.URLs(), embedded(m)))
 	m.Node(2).SetTime(time.Now().Add(-time.Hour))
-	c := s.Check(t.Context())
+	c := checked(t, s)
 	if got := found(c.Nodes[2], "clock"); !strings.Contains(got, "from the median of all: set it right, at 10s apart votes are lost") {
 		t.Errorf("the clock of node 3: %q", got)
 	}
@@ -156,7 +165,7 @@ func TestCheckTellsWhoseClockStandsApart(t *testing.T) {
 		m.Node(i).SetTime(time.Now().Add(-time.Hour))
 	}
 	s = open(t, config(m.URLs(), embedded(m)))
-	if c = s.Check(t.Context()); len(c.Local) != 1 || found(c.Nodes[0], "clock") != "" {
+	if c = checked(t, s); len(c.Local) != 1 || found(c.Nodes[0], "clock") != "" {
 		t.Errorf("an hour ahead of all nodes: %v, %q", c.Local, found(c.Nodes[0], "clock"))
 	}
 }

@@ -129,7 +129,7 @@ func (n *Node) refusalText(what, held string) string {
 	case "members":
 		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same redis.nodes; quorate nodes change moves a cluster to another list", held, s.list)
 	case "epoch":
-		return fmt.Sprintf("the node's list has epoch %s, this replica's %d: the list was changed; restart the replica with the new configuration", held, s.Epoch())
+		return fmt.Sprintf("the node's list has epoch %s, this replica's %d: the list was changed; restart the replica with the new configuration", held, s.epoch.get())
 	case "name":
 		return fmt.Sprintf("the node knows itself as %s, this replica lists it as %s: were two URLs swapped?", held, n.name)
 	case "grace":

@@ -23,7 +23,7 @@ func untagged(namespace string) string { return namespace + ":node" }
 // A view is the result of one examination of a node.
 type view struct {
 	node   *Node
-	info   serverInfo
+	info   client.Info
 	record record
 	reply  Reply // of PEEK; Err may also be that of INFO
 }
@@ -52,7 +52,7 @@ func (v view) listed() bool {
 
 // ours reports whether the node is formatted for the list of this Set, at its epoch.
 func (v view) ours() bool {
-	return v.listed() && v.record.epoch == v.node.set.Epoch()
+	return v.listed() && v.record.epoch == v.node.set.epoch.get()
 }
 
 // usable reports whether the node is a member that may be used.
@@ -67,8 +67,8 @@ func (n *Node) examine(ctx context.Context) view {
 		v.reply.Err = err
 		return v
 	}
-	v.info = parseInfo(info)
-	n.learn(func(s *state) { s.runID = v.info.runID() })
+	v.info = info
+	n.learn(func(s *state) { s.runID = info.RunID() })
 	if v.reply = n.run(ctx, n.set.rules.peek); v.blank() {
 		v.reply.Err = n.unrecorded(ctx)
 	}
@@ -122,17 +122,25 @@ func parseRecord(r Reply) record {
 	return h
 }
 
-// examine asks all nodes at once, and learns the epoch.
-func (s *Set) examine(ctx context.Context) []view { return s.examineWith(ctx, (*Node).examine) }
-
-func (s *Set) examineWith(ctx context.Context, examine func(*Node, context.Context) view) []view {
+// examine asks all nodes at once, those that are late up to so many times, and learns the epoch.
+func (s *Set) examine(ctx context.Context, times int) []view {
 	views := each(s.nodes, func(n *Node) view {
-		v := examine(n, ctx)
+		v := n.examine(ctx)
+		for i := 1; i < times && late(v.reply.Err) && ctx.Err() == nil; i++ {
+			v = n.examine(ctx)
+		}
 		n.observe(ctx, v.reply)
 		return v
 	})
-	s.learnEpoch(views)
+	s.epoch.learn(views, s.Quorum())
 	return views
+}
+
+// late reports whether a call ran out of time, as opposed to an error of the node or its
+// machine.
+func late(err error) bool {
+	var end net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &end) && end.Timeout()
 }
 
 // judgeServer checks the server, whatever it holds.
@@ -142,19 +150,19 @@ func (v view) judgeServer() error {
 	switch {
 	case v.info == nil && !errors.As(v.reply.Err, &refusal):
 		return nil // it said nothing to judge
-	case v.info.tooOld():
+	case v.info.TooOld():
 		return n.refuse("%s is Redis %s: use 6.2 or newer", n.URL(), v.info["redis_version"])
 	case v.info["redis_mode"] == "sentinel":
 		return n.refuse("%s is a Sentinel, which watches masters and holds no data: write it under redis.sentinel.addresses, or list independent masters", n.URL())
 	case v.info["cluster_enabled"] == "1" && !n.link.URL().Cluster():
 		return n.refuse("%s runs in cluster mode: write it under redis.cluster.addresses, or list independent masters", n.URL())
-	case v.info.isReplica():
+	case v.info.IsReplica():
 		return n.refuse("%s", v.replicaText())
-	case strings.HasPrefix(v.info.eviction(), "allkeys-"):
-		return n.refuse("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.eviction())
-	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && v.info.runID() == "":
+	case strings.HasPrefix(v.info.Eviction(), "allkeys-"):
+		return n.refuse("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.Eviction())
+	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && v.info.RunID() == "":
 		return n.refusal("info", "INFO names no run_id")
-	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && n.set.single() && v.info["master_replid"] == "":
+	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && n.set.Len() == 1 && v.info["master_replid"] == "":
 		return n.refuse("%s names no master_replid in INFO, so a failover would go unnoticed; set redis.durable: true if no restart and no failover loses anything", n.URL())
 	case errors.As(v.reply.Err, &refusal):
 		return refusal
@@ -209,7 +217,7 @@ func twins(views []view) []error {
 	var errs []error
 	seen := map[string]*Node{}
 	for _, v := range views {
-		id := v.info.runID()
+		id := v.info.RunID()
 		if id == "" {
 			continue
 		}
@@ -220,59 +228,4 @@ func twins(views []view) []error {
 		seen[id] = v.node
 	}
 	return errs
-}
-
-// serverInfo holds the fields of a server's INFO.
-type serverInfo map[string]string
-
-func parseInfo(text string) serverInfo {
-	info := serverInfo{}
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
-			info[key] = value
-		}
-	}
-	return info
-}
-
-func (i serverInfo) runID() string    { return i["run_id"] }
-func (i serverInfo) isReplica() bool  { return i["role"] == "slave" || i["role"] == "replica" }
-func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
-
-// version returns the server's release. Valkey also reports the Redis version it is
-// compatible with.
-func (i serverInfo) version() string {
-	if v := i["valkey_version"]; v != "" {
-		return "valkey " + v
-	}
-	return i["redis_version"]
-}
-
-// number returns a number, 0 if the field is missing.
-func (i serverInfo) number(field string) int64 {
-	n, _ := strconv.ParseInt(i[field], 10, 64)
-	return n
-}
-
-// tooOld reports whether the server lacks features that the scripts need. An unknown
-// version counts as new, since the server may not be Redis.
-func (i serverInfo) tooOld() bool {
-	var major, minor int
-	if n, _ := fmt.Sscanf(i["redis_version"], "%d.%d", &major, &minor); n < 2 {
-		return false
-	}
-	return major < 6 || major == 6 && minor < 2
-}
-
-// persistence returns how the server stores its data, as far as INFO tells.
-func (i serverInfo) persistence() string {
-	switch {
-	case i["aof_enabled"] == "1":
-		return "aof"
-	case i["rdb_saves"] != "" && i["rdb_saves"] != "0":
-		return "rdb"
-	case i["aof_enabled"] == "":
-		return ""
-	}
-	return "none"
 }

@@ -16,6 +16,9 @@ func SealFor(ctx context.Context, n *Node, to Config, epoch int64) error {
 	return n.run(ctx, n.set.rules.seal, fmt.Sprintf("%s:%d", next.hash, epoch), next.list).Err
 }
 
+// Epoch returns the epoch of the list.
+func (s *Set) Epoch() int64 { return s.epoch.get() }
+
 // Rule returns the script of membership of that name.
 func Rule(name string) *Script {
 	r := newRules()

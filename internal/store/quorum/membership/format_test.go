@@ -41,7 +41,7 @@ func TestOlderFormatsAreRefused(t *testing.T) {
 			if st := s.Inspect(t.Context())[0]; !errors.Is(st.Err, locking.ErrRefused) || st.Blank || !st.Reachable || st.Vouches {
 				t.Errorf("%s: the node is listed as %+v", old.name, st)
 			}
-			n := s.Check(t.Context()).Nodes[0]
+			n := checked(t, s).Nodes[0]
 			if len(n.Findings) == 0 || n.Findings[0].Level != health.Fix || !strings.HasPrefix(n.Findings[0].Text, "the node holds data of format 1") {
 				t.Errorf("%s: findings %+v", old.name, n.Findings)
 			}

@@ -19,7 +19,7 @@ import (
 // locking.ErrNoQuorum when Join should be retried later: too few nodes answer or take writes,
 // or blank ones wait for the others. It is an *UnwritableError if one Redis keeps everything.
 func (s *Set) Join(ctx context.Context) error {
-	views := s.setAside(s.examine(ctx))
+	views := s.setAside(s.examine(ctx, 1))
 	if err := judgeAll(views); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Set) Join(ctx context.Context) error {
 	if formatted < s.Quorum() {
 		return s.noQuorum(formatted, s.Quorum(), append(failures(views), err))
 	}
-	s.fixEpoch(s.Epoch())
+	s.epoch.fix(s.epoch.get())
 	var unwritable errorList
 	for _, err := range each(nodesOf(views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return tryWrites(ctx, n) }) {
 		if err != nil {
@@ -64,7 +64,7 @@ func (s *Set) setAside(views []view) []view {
 		return views
 	}
 	return slices.DeleteFunc(views, func(v view) bool {
-		if v.reply.Err != nil || v.record.epoch >= s.Epoch() {
+		if v.reply.Err != nil || v.record.epoch >= s.epoch.get() {
 			return false
 		}
 		err := v.judge()
@@ -147,9 +147,9 @@ func format(ctx context.Context, views []view, since int) (int, error) {
 }
 
 func (n *Node) format(ctx context.Context, since int) error {
-	n.set.mu.Lock()
-	sealedAt := n.set.sealedAt
-	n.set.mu.Unlock()
+	n.set.epoch.mu.Lock()
+	sealedAt := n.set.epoch.sealedAt
+	n.set.epoch.mu.Unlock()
 	r := n.run(ctx, n.set.rules.format, since, n.set.list, sealedAt)
 	n.observe(ctx, r)
 	if r.Err != nil {
@@ -172,7 +172,7 @@ func (n *Node) format(ctx context.Context, since int) error {
 // The error matches locking.ErrRefused when these nodes do not allow it, and
 // locking.ErrNoQuorum when too few answer.
 func (s *Set) Init(ctx context.Context, recovery bool) error {
-	views := s.examine(ctx)
+	views := s.examine(ctx, 1)
 	if err := judgeAll(views); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 	}
 	_, err := format(ctx, views, sinceNever)
 	if err = join(err, declareNew(ctx, views)); err == nil {
-		s.fixEpoch(s.Epoch())
+		s.epoch.fix(s.epoch.get())
 	}
 	return err
 }

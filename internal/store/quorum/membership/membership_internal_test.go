@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -62,7 +63,7 @@ func TestOldServersAreRefused(t *testing.T) {
 	for version, refused := range map[string]bool{
 		"5.0.14": true, "6.0.20": true, "6.2.0": false, "7.0.15": false, "10.1": false, "": false, "dragonfly": false,
 	} {
-		err := view{node: n, info: serverInfo{"redis_version": version, "run_id": "x"}, reply: Reply{Err: ErrBlank}}.judge()
+		err := view{node: n, info: client.Info{"redis_version": version, "run_id": "x"}, reply: Reply{Err: ErrBlank}}.judge()
 		if errors.Is(err, locking.ErrRefused) != refused {
 			t.Errorf("Redis %s: %v", version, err)
 		}
@@ -91,7 +92,7 @@ func TestInitSeesAClaimAtTheLastMoment(t *testing.T) {
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	views := s.examine(t.Context())
+	views := s.examine(t.Context(), 1)
 	if r := s.nodes[0].Call(t.Context(), NewScript("serve", `serve() return {'OK', nowtext}`), nil); r.Err != nil {
 		t.Fatal(r.Err)
 	}

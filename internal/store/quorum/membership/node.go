@@ -86,7 +86,11 @@ func (n *Node) notify(script *Script, r Reply) {
 func (n *Node) unsendable() (Reply, bool) {
 	err := n.learn(func(*state) {}).unfit
 	if err == nil {
-		err = n.link.Admit(n.set.pause())
+		pause := retryPause
+		if n.set.running.Load() {
+			pause = 0 // as long as Run probes it
+		}
+		err = n.link.Admit(pause)
 	}
 	if err == nil {
 		return Reply{}, false
@@ -192,7 +196,7 @@ type header struct {
 // header returns ARGV[1] to ARGV[4] of header.lua. It is cached per epoch and never
 // changed.
 func (n *Node) header(script *Script) *client.Header {
-	cfg, epoch, cache := &n.set.cfg, n.set.Epoch(), &n.headers[0]
+	cfg, epoch, cache := &n.set.cfg, n.set.epoch.get(), &n.headers[0]
 	if script.sealed {
 		cache = &n.headers[1]
 	}
@@ -201,7 +205,7 @@ func (n *Node) header(script *Script) *client.Header {
 		grace := cfg.Grace.Milliseconds()
 		h = &header{epoch, client.Header{Key: n.set.Key("node"), Args: [...]any{
 			fmt.Sprintf("%s %s %d %d %d", n.name, n.set.hash, epoch, grace, FormatVersion),
-			grace, letter(cfg.Durable, "d") + letter(cfg.Embedded, "e") + letter(script.sealed, "s") + letter(n.set.single(), "f"), cfg.TTL.Milliseconds(),
+			grace, letter(cfg.Durable, "d") + letter(cfg.Embedded, "e") + letter(script.sealed, "s") + letter(n.set.Len() == 1, "f"), cfg.TTL.Milliseconds(),
 		}}}
 		cache.Store(h)
 	}
@@ -237,7 +241,7 @@ func (n *Node) forgot(before state, server string, floor int64) string {
 		return fmt.Sprintf("the master is %s now, and was %s", server, before.server)
 	case floor < before.floor:
 		return "the clock of " + server + " was ahead, or has been set back"
-	case n.set.single():
+	case n.set.Len() == 1:
 		return "the server at " + server + " was restarted or promoted, or is another one"
 	}
 	return "the server at " + server + " was restarted, or is another one"

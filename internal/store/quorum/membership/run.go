@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/internal/store/quorum/client"
 )
 
 // Pauses between probes of a node that is down.
@@ -20,12 +22,16 @@ const (
 func (s *Set) Run(ctx context.Context) error {
 	s.running.Store(true)
 	defer s.running.Store(false)
-	skewed := map[string]bool{} // clocks that were reported
+	var skewed map[string]time.Duration // clocks that were reported
 	pause := firstProbe
 	for {
 		wait := pause
 		if !slices.ContainsFunc(s.nodes, func(n *Node) bool { return n.current().needsAttention() }) {
-			pause, wait = firstProbe, s.untilCheck()
+			pause, wait = firstProbe, s.cfg.CheckEvery
+			for _, n := range s.nodes { // until one has been idle for CheckEvery
+				wait = min(wait, s.cfg.CheckEvery-time.Since(n.current().heard))
+			}
+			wait = max(wait, firstProbe)
 		}
 		select {
 		case <-ctx.Done():
@@ -40,20 +46,11 @@ func (s *Set) Run(ctx context.Context) error {
 	}
 }
 
-// untilCheck returns how long until some node has been idle for CheckEvery.
-func (s *Set) untilCheck() time.Duration {
-	wait := s.cfg.CheckEvery
-	for _, n := range s.nodes {
-		wait = min(wait, s.cfg.CheckEvery-time.Since(n.current().heard))
-	}
-	return max(wait, firstProbe)
-}
-
 func (s *Set) checkNodes(ctx context.Context) {
 	each(s.nodes, func(n *Node) struct{} {
 		switch c := n.current(); {
 		case c.needsAttention():
-			s.probe(ctx, n)
+			n.probe(ctx)
 		case c.doubted:
 			n.learn(func(st *state) { st.doubted = false })
 			n.Call(ctx, s.rules.peek, nil)
@@ -63,66 +60,54 @@ func (s *Set) checkNodes(ctx context.Context) {
 		}
 		return struct{}{}
 	})
-	for _, n := range s.nodes {
-		if c := n.current(); c.blank && c.cause == nil && c.unfit == nil {
-			s.adopt(ctx)
-			return
-		}
-	}
-}
-
-// probe examines a node that is down or refused. It must pass all checks again, since
-// another server may have its address now.
-func (s *Set) probe(ctx context.Context, n *Node) {
-	v := n.examine(ctx)
-	if v.info == nil && !v.answered() {
-		n.observe(ctx, v.reply)
+	if !slices.ContainsFunc(s.nodes, func(n *Node) bool { c := n.current(); return c.blank && c.cause == nil && c.unfit == nil }) {
 		return
 	}
-	err := join(v.judge(), s.twin(n))
-	if before := n.learn(func(st *state) { st.unfit = err }); err == nil {
-		n.observe(ctx, v.reply)
-		_ = tryWrites(ctx, n) // current tells it
-	} else if before.unfit == nil && s.cfg.Observer.Down != nil {
-		s.cfg.Observer.Down(n.name, err)
-	}
-}
-
-// twin returns a refusal if another node in use is the same server.
-func (s *Set) twin(n *Node) error {
-	var views []view
-	for _, o := range s.nodes {
-		if c := o.current(); o == n || c.cause == nil && c.unfit == nil {
-			views = append(views, view{node: o, info: serverInfo{"run_id": c.runID}})
-		}
-	}
-	return join(twins(views)...)
-}
-
-// adopt formats nodes that went blank while the others are in use.
-func (s *Set) adopt(ctx context.Context) {
-	views := s.setAside(s.examine(ctx))
+	// Nodes went blank while the others are in use.
+	views := s.setAside(s.examine(ctx, 1))
 	if judgeAll(views) == nil { // else every call returns the refusal
 		_, _ = s.formatBlank(ctx, views) // failed nodes stay blank and are retried
 	}
 }
 
+// probe examines a node that is down or refused. It must pass all checks again, since
+// another server may have its address now: one that is another node in use, for example.
+func (n *Node) probe(ctx context.Context) {
+	v := n.examine(ctx)
+	if v.info == nil && !v.answered() {
+		n.observe(ctx, v.reply)
+		return
+	}
+	var inUse []view
+	for _, o := range n.set.nodes {
+		if c := o.current(); o == n || c.cause == nil && c.unfit == nil {
+			inUse = append(inUse, view{node: o, info: client.Info{"run_id": c.runID}})
+		}
+	}
+	err := join(append([]error{v.judge()}, twins(inUse)...)...)
+	if before := n.learn(func(st *state) { st.unfit = err }); err == nil {
+		n.observe(ctx, v.reply)
+		_ = tryWrites(ctx, n) // current tells it
+	} else if before.unfit == nil && n.set.cfg.Observer.Down != nil {
+		n.set.cfg.Observer.Down(n.name, err)
+	}
+}
+
 // compareClocks tells the observer which clocks began or ceased to deviate by more than
 // a quarter of the grace, half of what nodes accept. It returns those that deviate now.
-func (s *Set) compareClocks(before map[string]bool) map[string]bool {
+func (s *Set) compareClocks(before map[string]time.Duration) map[string]time.Duration {
 	tell := s.cfg.Observer.Skewed
 	if tell == nil {
 		return nil
 	}
-	now := map[string]bool{}
-	for _, c := range skews(s.offsets(), s.cfg.Grace/4) {
-		now[c.who] = true
-		if !before[c.who] {
-			tell(c.who, c.by)
+	now := skews(s.offsets(), s.cfg.Grace/4)
+	for who, by := range now {
+		if before[who] == 0 {
+			tell(who, by)
 		}
 	}
 	for who := range before {
-		if !now[who] {
+		if now[who] == 0 {
 			tell(who, 0)
 		}
 	}
@@ -137,20 +122,20 @@ type skew struct {
 
 func byOffset(a, b skew) int { return cmp.Compare(a.by, b.by) }
 
-// skews compares the clocks of the nodes and of this process, and returns those further
-// than limit from the median. With one node, this process's clock is blamed.
-func skews(nodes []skew, limit time.Duration) []skew {
+// skews compares the clocks of the nodes and of this process, and returns by how much those
+// differ from the median that do so by more than limit. With one node, this process's clock is
+// blamed.
+func skews(nodes []skew, limit time.Duration) map[string]time.Duration {
 	clocks := append([]skew{{}}, nodes...)
-	sorted := slices.Clone(clocks)
-	slices.SortStableFunc(sorted, byOffset)
+	sorted := slices.SortedStableFunc(slices.Values(clocks), byOffset)
 	median := sorted[len(sorted)/2].by
 	if len(clocks) == 2 {
 		median = clocks[1].by
 	}
-	var apart []skew
+	apart := map[string]time.Duration{}
 	for _, c := range clocks {
 		if by := c.by - median; by.Abs() > limit {
-			apart = append(apart, skew{c.who, by})
+			apart[c.who] = by
 		}
 	}
 	return apart

@@ -103,9 +103,15 @@ type Set struct {
 	wake       chan struct{} // for Run: a node needs attention
 	running    atomic.Bool   // Run probes nodes that are down
 
+	epoch epoch
+}
+
+// An epoch counts the changes of the list. Every request carries it, so nodes refuse replicas
+// with a former list, also if the list was changed back.
+type epoch struct {
 	mu       sync.Mutex
-	epoch    int64 // of the list, as learned from the nodes; in every request
-	fixed    bool  // a quorum agreed: the epoch does not change any more
+	count    int64 // as learned from the nodes
+	fixed    bool  // a quorum agreed: the count does not change any more
 	sealedAt int64 // latest clock reading of the seals of the list before, ms; 0 without one
 }
 
@@ -121,7 +127,7 @@ func Open(cfg Config) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: client.NewLink(c.Name, u, s.wire(i))})
+		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: client.NewLink(c.Name, u, wire(s, i))})
 	}
 	sorted := slices.Sorted(slices.Values(s.Names()))
 	sum := sha256.Sum256([]byte(strings.Join(sorted, "\n")))
@@ -130,7 +136,7 @@ func Open(cfg Config) (*Set, error) {
 }
 
 // wire is how to reach the i-th node.
-func (s *Set) wire(i int) client.Config {
+func wire(s *Set, i int) client.Config {
 	cfg := &s.cfg
 	out := client.Config{
 		Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS, Dial: cfg.Dial, Transport: cfg.Transport,
@@ -159,9 +165,6 @@ func (s *Set) wire(i int) client.Config {
 func (s *Set) Close() error {
 	return errors.Join(each(s.nodes, func(n *Node) error { return n.link.Close() })...)
 }
-
-// Copies returns Config.Copies.
-func (s *Set) Copies() int { return s.cfg.Copies }
 
 // Namespace returns the prefix of every key, without its braces.
 func (s *Set) Namespace() string { return s.cfg.Namespace }
@@ -222,14 +225,6 @@ func (s *Set) RemembersSince() (since time.Time, ok bool) {
 	return since, ok
 }
 
-// pause is how long a node that is down is not called; 0 for as long as Run probes it.
-func (s *Set) pause() time.Duration {
-	if s.running.Load() {
-		return 0
-	}
-	return retryPause
-}
-
 // wakeRun wakes Run, if it is running: a node needs attention.
 func (s *Set) wakeRun() {
 	select {
@@ -240,46 +235,44 @@ func (s *Set) wakeRun() {
 
 // Learn finds the epoch without changing anything on the nodes, for callers that have
 // not joined.
-func (s *Set) Learn(ctx context.Context) { s.examine(ctx) }
+func (s *Set) Learn(ctx context.Context) { s.examine(ctx, 1) }
 
-// Epoch returns the epoch of the list: 0 until Join or Learn found another. It grows by
-// one with each change of the list, and is fixed once a quorum of nodes agrees. Every
-// request carries it, so nodes refuse replicas with a former list, also if the list was
-// changed back.
-func (s *Set) Epoch() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.epoch
+// get returns the epoch, 0 until learn or fix found another.
+func (e *epoch) get() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.count
 }
 
-func (s *Set) fixEpoch(epoch int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.epoch, s.fixed = epoch, true
+// fix sets the epoch for good.
+func (e *epoch) fix(count int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.count, e.fixed = count, true
 }
 
-// learnEpoch takes the epoch from the nodes that hold the list: the one of a quorum, else
-// the largest, since the others were left behind.
-func (s *Set) learnEpoch(views []view) {
-	epoch, agreed, holders := int64(0), false, map[int64]int{}
+// learn takes the epoch from the nodes that hold the list: the one of a quorum, else the
+// largest, since the others were left behind.
+func (e *epoch) learn(views []view, quorum int) {
+	count, agreed, holders := int64(0), false, map[int64]int{}
 	for _, v := range views {
 		if !v.listed() {
 			continue
 		}
-		if holders[v.record.epoch]++; holders[v.record.epoch] >= s.Quorum() {
-			epoch, agreed = v.record.epoch, true
+		if holders[v.record.epoch]++; holders[v.record.epoch] >= quorum {
+			count, agreed = v.record.epoch, true
 			break
 		}
-		epoch = max(epoch, v.record.epoch)
+		count = max(count, v.record.epoch)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.fixed {
-		s.epoch, s.fixed = epoch, agreed
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.fixed {
+		e.count, e.fixed = count, agreed
 	}
 	for _, v := range views {
-		if v.listed() && v.record.epoch == s.epoch && v.record.sealedFor == "" {
-			s.sealedAt = max(s.sealedAt, v.record.sealedAt)
+		if v.listed() && v.record.epoch == e.count && v.record.sealedFor == "" {
+			e.sealedAt = max(e.sealedAt, v.record.sealedAt)
 		}
 	}
 }
@@ -290,11 +283,8 @@ func (s *Set) Len() int { return len(s.nodes) }
 // Quorum returns how many nodes are a quorum.
 func (s *Set) Quorum() int { return len(s.nodes)/2 + 1 }
 
-// single reports whether one node is the whole store. Another server may take its place.
-func (s *Set) single() bool { return len(s.nodes) == 1 }
-
 // OneStore reports whether one Redis keeps everything, in place of a list of nodes.
-func (s *Set) OneStore() bool { return s.single() && s.nodes[0].name == SingleName }
+func (s *Set) OneStore() bool { return s.Len() == 1 && s.nodes[0].name == SingleName }
 
 // Silence is locking.ErrNoQuorum, in other words for one store.
 func (s *Set) Silence() error {
@@ -315,9 +305,6 @@ func (s *Set) Names() []string {
 	}
 	return names
 }
-
-// NewFan returns a Fan over the nodes, for Start.
-func (s *Set) NewFan() *client.Fan { return &client.Fan{Quorum: s.Quorum()} }
 
 // Call runs the script on all nodes at once, as Node.Call does, and returns one reply
 // per node, in the order of the configuration.

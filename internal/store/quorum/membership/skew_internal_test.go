@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,8 +31,9 @@ func TestSkews(t *testing.T) {
 			offsets = append(offsets, skew{string(rune('a' + i)), by})
 		}
 		var got []string
-		for _, c := range skews(offsets, 5*s) {
-			got = append(got, fmt.Sprint(c.who, c.by))
+		apart := skews(offsets, 5*s)
+		for _, who := range slices.Sorted(maps.Keys(apart)) {
+			got = append(got, fmt.Sprint(who, apart[who]))
 		}
 		if want := strings.Fields(tt.want); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)

@@ -61,7 +61,7 @@ func TestRepliesAreTold(t *testing.T) {
 
 // startAll calls all nodes by a Fan.
 func startAll(s *membership.Set) {
-	fan := s.NewFan()
+	fan := &client.Fan{Quorum: s.Quorum()}
 	var wg sync.WaitGroup
 	for _, n := range s.Nodes() {
 		wg.Add(1)

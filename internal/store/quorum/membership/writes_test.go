@@ -95,7 +95,7 @@ func TestNodesThatTakeNoWrites(t *testing.T) {
 			if at, ok := s.Vouching(); !ok || !at.IsZero() {
 				t.Errorf("two of three vote, but it says %v, %v", at, ok)
 			}
-			checks := first.Check(t.Context())
+			checks := checked(t, first)
 			if state := found(checks.Nodes[0], "state"); !strings.HasPrefix(state, "mend: ") || !strings.Contains(state, c.want) {
 				t.Errorf("the check says %q, want %q", state, c.want)
 			}

@@ -1,4 +1,4 @@
-package membership
+package client
 
 import "testing"
 
@@ -15,8 +15,8 @@ func TestServerVersion(t *testing.T) {
 		{"", "", false},
 	} {
 		info := parseInfo(tt.info)
-		if got := info.version(); got != tt.version || info.tooOld() != tt.tooOld {
-			t.Errorf("%q is %q, too old: %v; want %q, %v", tt.info, got, info.tooOld(), tt.version, tt.tooOld)
+		if got := info.Version(); got != tt.version || info.TooOld() != tt.tooOld {
+			t.Errorf("%q is %q, too old: %v; want %q, %v", tt.info, got, info.TooOld(), tt.version, tt.tooOld)
 		}
 	}
 }
