@@ -17,7 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
@@ -249,13 +249,13 @@ func (c *crowd) beat(t *testing.T) {
 func jobNumber(j int) string { return fmt.Sprintf("job-%04d", j) }
 
 // record is the n-th last of a job.
-func record(j, n int, tick time.Time) records.Record {
+func record(j, n int, tick time.Time) scripts.Record {
 	e := ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Replica: "a", Outcome: ledger.Succeeded, Started: tick, Finished: tick.Add(time.Second), Calls: 1}
-	r := records.Record{Kind: records.Finished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
+	r := scripts.Record{Kind: scripts.Finished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
 	switch {
 	case n%10 == 9:
 		e = ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.TextReason("overlap: an earlier run goes on"), Replica: "a"}
-		r = records.Record{Kind: records.NotRun, Stream: locking.StreamSchedule, Tick: tick}
+		r = scripts.Record{Kind: scripts.NotRun, Stream: locking.StreamSchedule, Tick: tick}
 	case j%100 == 7:
 		e.Outcome, e.Error = ledger.Failed, "no such customer"
 	}

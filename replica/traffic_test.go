@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 )
 
 // traffic counts what goes to the nodes and comes from them.
@@ -45,6 +45,6 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func redisZ(tick time.Time, r records.Record) redis.Z {
+func redisZ(tick time.Time, r scripts.Record) redis.Z {
 	return redis.Z{Score: float64(tick.UnixMilli()), Member: r.Encode()}
 }

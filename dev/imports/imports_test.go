@@ -73,7 +73,6 @@ var lowest = []string{
 // upward are the imports that still point up, and why.
 var upward = []struct{ from, to, why string }{
 	{"locking/redlock", "internal/store/quorum/membership", "a Locker for programs without a replica, so it is public; it is the way to the nodes"},
-	{"locking/redlock", "internal/store/quorum/records", "as above"},
 	{"locking/redlock", "internal/store/quorum/scripts", "as above"},
 	{"locking/redlock", "internal/store/quorum/client", "as above"},
 	{"scheduler/metrics", "internal/console/view", "it counts the rows that the console shows"},
@@ -140,14 +139,13 @@ var inner = map[string][]string{
 }
 
 // parts are the packages that the Redis adapters share, each with its allowed imports of
-// this module: calls to nodes, identity of nodes, stored data, and the rules of claims as
-// scripts, which only redlock may import.
+// this module: calls to nodes, identity of nodes, and the rules of claims as scripts with what
+// they store, which only redlock and the ledger may import.
 var parts = map[string][]string{
 	"internal/store/quorum/client":     nil,
 	"internal/store/quorum/membership": {"locking", "internal/store/quorum/client", "internal/store/health"},
-	"internal/store/quorum/records":    {"locking", "internal/plainjson"},
-	"internal/store/quorum/scripts":    {"internal/store/quorum/membership", "internal/store/quorum/records"},
-	"internal/store/quorum/transfer":   {"locking", "internal/store/quorum/membership", "internal/store/quorum/records", "internal/store/quorum/scripts"},
+	"internal/store/quorum/scripts":    {"locking", "internal/plainjson", "internal/store/quorum/membership"},
+	"internal/store/quorum/transfer":   {"locking", "internal/store/quorum/membership", "internal/store/quorum/scripts"},
 }
 
 func driver(pkg string) bool {
@@ -194,13 +192,13 @@ func violation(f importer, imported string) string {
 		if slices.Contains(parts[pkg], own) {
 			return ""
 		}
-		return "transfer knows scripts; scripts know membership and records; membership knows client, health and locking; records know locking; client knows nothing"
+		return "transfer knows scripts; scripts know membership and locking; membership knows client, health and locking; client knows nothing"
 	case core(pkg) && (driver(own) || adapter(own)):
 		return "the cores know no technology"
 	case pkg == "internal/store/single/kv" && own != "locking":
 		return "the contract of a store knows locking only"
-	case own == "internal/store/quorum/scripts" && pkg != "locking/redlock":
-		return "claims are redlock's"
+	case own == "internal/store/quorum/scripts" && pkg != "locking/redlock" && pkg != "internal/store/quorum/ledger":
+		return "claims are redlock's; the ledger reads their records"
 	case alone(pkg):
 		return "the rules, ends of runs, the schedules, the users, decoding and repeating know no other package"
 	case place(pkg) < 0 || place(own) < 0:
@@ -326,10 +324,10 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"internal/store/quorum/membership/node.go", module + "/locking/redlock"},
 		{"internal/store/quorum/client/client.go", module + "/internal/store/quorum/membership"},
 		{"internal/store/quorum/client/client.go", module + "/locking"},
-		{"internal/store/quorum/records/records.go", module + "/internal/store/quorum/client"},
+		{"internal/store/quorum/scripts/records.go", module + "/internal/store/quorum/client"},
 		{"internal/store/quorum/membership/node.go", module + "/internal/store/quorum/scripts"},
 		{"internal/store/quorum/scripts/scripts.go", module + "/locking/redlock"},
-		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/scripts"},
+		{"internal/store/quorum/commands/open.go", module + "/internal/store/quorum/scripts"},
 		{"internal/store/protocol/rules.go", module + "/locking"},
 		{"internal/store/protocol/rules.go", "github.com/redis/go-redis/v9"},
 		{"internal/decode/walker.go", module + "/jobs"},
@@ -353,7 +351,8 @@ func TestRuleSeesViolations(t *testing.T) {
 	for _, tc := range []struct{ file, imported string }{
 		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/membership"},
 		{"internal/store/quorum/membership/node.go", module + "/internal/store/quorum/client"},
-		{"internal/store/quorum/records/records.go", module + "/locking"},
+		{"internal/store/quorum/scripts/records.go", module + "/locking"},
+		{"internal/store/quorum/ledger/read.go", module + "/internal/store/quorum/scripts"},
 		{"internal/store/quorum/scripts/scripts.go", module + "/internal/store/quorum/membership"},
 		{"locking/redlock/round.go", module + "/internal/store/quorum/scripts"},
 		{"replica/build.go", module + "/internal/store/quorum/ledger"},

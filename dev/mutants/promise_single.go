@@ -10,7 +10,7 @@ var oneRedis = promise{
 			{"internal/store/quorum/membership/prelude.lua", " or repl_id and repl_id ~= node[8]", ""},
 		}},
 		{"C9: COMMIT needs no copies", in("locking/redlock", "TestClaimNeedsItsCopies"), []edit{
-			{"internal/store/quorum/scripts/scripts.go", `lua("commit")+lua("refuse"), records.TrimLua).Copied()`, `lua("commit")+lua("refuse"), records.TrimLua)`},
+			{"internal/store/quorum/scripts/scripts.go", `lua("commit")+lua("refuse"), TrimLua).Copied()`, `lua("commit")+lua("refuse"), TrimLua)`},
 		}},
 		{"C9: EXTEND needs no copies", in("locking/redlock", "TestExtensionNeedsItsCopies"), []edit{
 			{"internal/store/quorum/scripts/scripts.go", `lua("extend")+lua("refuse")).Copied()`, `lua("extend")+lua("refuse"))`},

@@ -13,7 +13,6 @@ import (
 
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -149,7 +148,7 @@ type sighting struct {
 // claim reads a claim of the name, with its state.
 func (p *parser) claim(name string) holding {
 	state := p.text()
-	c, err := records.Unpack(p.text())
+	c, err := scripts.Unpack(p.text())
 	if err != nil && p.err == nil {
 		p.err = err
 	}

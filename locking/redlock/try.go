@@ -15,7 +15,6 @@ import (
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -37,7 +36,7 @@ type try struct {
 	begun  time.Time   // before the first request
 
 	// claim is what COMMIT asks for, and packed its stored form; empty before chooseNumbers.
-	claim  records.Claim
+	claim  scripts.Claim
 	packed string
 	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
 	// largest token that a quorum's clocks allow.
@@ -154,7 +153,7 @@ func (t *try) chooseNumbers(votes []vote) {
 	if !t.req.Tick.IsZero() {
 		tick = t.req.Tick.UnixMilli()
 	}
-	t.claim = records.Claim{
+	t.claim = scripts.Claim{
 		Tick: tick, Token: max(tokenAt(t.l.cfg.Clock()), t.tokenAbove(votes)), Owner: t.v,
 		Mode: t.req.Mode, Attempt: number, Overlaps: t.req.Beside, Stream: streamOf(t.req),
 		Holder: t.req.Holder, Note: string(t.req.Note),
@@ -186,8 +185,8 @@ func (t *try) voidQuery() query { return t.query(scripts.Void, updateFreed, t.pa
 func (t *try) finishQuery(note []byte, handover bool) query {
 	record := ""
 	if !t.req.Tick.IsZero() { // records belong to ticks
-		record = records.Record{
-			Kind: records.Finished, Stream: t.claim.Stream, Tick: t.req.Tick,
+		record = scripts.Record{
+			Kind: scripts.Finished, Stream: t.claim.Stream, Tick: t.req.Tick,
 			Token: t.claim.Token, Attempt: t.claim.Attempt, Owner: t.claim.Owner, Note: note,
 		}.Encode()[1:]
 	}

@@ -21,7 +21,7 @@ import (
 func TestScriptsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	bench := difftest.New(t)
-	lua := newScripts()
+	lua := newRules()
 	bench.Check(t, func(rt *rapid.T) map[string]func(*rapid.T) {
 		bench.Join(rt)
 		d := differ{bench}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -119,13 +119,13 @@ func TestNodesThatDiffer(t *testing.T) {
 	c := connect(t, minis.Cluster())
 	key := c.set.JobKey("job", "runs")
 	const ticks = 60
-	kinds := []byte{records.Started, records.Finished, records.Late}
+	kinds := []byte{scripts.Started, scripts.Finished, scripts.Late}
 	for n := range ticks {
 		for i := range 3 {
 			at := tick(n)
 			if (n*7+i*5)%4 != 0 {
 				e := skipped("job", n, string(rune('a'+i)))
-				c.put(t, minis, i, key, records.Record{Kind: records.NotRun, Tick: at, Note: ledger.EncodeNote(e)})
+				c.put(t, minis, i, key, scripts.Record{Kind: scripts.NotRun, Tick: at, Note: ledger.EncodeNote(e)})
 			}
 			for token := range n % 9 * 4 { // some ticks have more claims than a page holds
 				if (n+token*3+i)%(4-i) != 0 {
@@ -164,7 +164,7 @@ func TestNodesThatDiffer(t *testing.T) {
 }
 
 // put stores a record on one node.
-func (c *cluster) put(tb testing.TB, minis *redistest.Minis, node int, key string, r records.Record) {
+func (c *cluster) put(tb testing.TB, minis *redistest.Minis, node int, key string, r scripts.Record) {
 	tb.Helper()
 	r.Stream = locking.StreamSchedule
 	if _, err := minis.Node(node).ZAdd(key, float64(r.Tick.UnixMilli()), r.Encode()); err != nil {

@@ -44,7 +44,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/store/quorum/transfer"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/jobs"
@@ -67,7 +67,7 @@ type Ledger struct {
 	set    *membership.Set
 	keep   int           // notes per job
 	lately time.Duration // how long a replica stays after its last beat
-	lua    scripts
+	lua    rules
 	names  *[locking.MostNodes]string // of the nodes
 	list   uint32                     // tells them from others
 }
@@ -75,7 +75,7 @@ type Ledger struct {
 // New returns the ledger that the nodes of set keep. It contacts none of them.
 // The caller closes the set.
 func New(set *membership.Set) *Ledger {
-	l := &Ledger{set: set, keep: keepRecords, lately: roster.SeenLately, lua: newScripts()}
+	l := &Ledger{set: set, keep: keepRecords, lately: roster.SeenLately, lua: newRules()}
 	l.list, l.names = locking.NodeList(set.Names())
 	return l
 }
@@ -83,8 +83,8 @@ func New(set *membership.Set) *Ledger {
 // Record implements [ledger.Store]. Of replicas that record a tick at once that one is
 // the first which the first node on the list heard first, of those that answer.
 func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
-	r := records.Record{
-		Kind: records.NotRun, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
+	r := scripts.Record{
+		Kind: scripts.NotRun, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
 		Rank: e.Rank(), Note: ledger.EncodeNote(e),
 	}
 	doing := "recording a tick of " + e.Job
@@ -194,13 +194,13 @@ func Copied(set *membership.Set, job string, list []ledger.Entry, trimmed time.T
 	runs, notes := set.JobKey(job, "runs"), set.JobKey(job, "notes")
 	var values []transfer.Value
 	for _, e := range list {
-		r := records.Record{
-			Kind: records.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
+		r := scripts.Record{
+			Kind: scripts.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
 			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
 		}
 		key := runs
 		if !e.Ran() {
-			r.Kind, r.Rank, key = records.NotRun, e.Rank(), notes
+			r.Kind, r.Rank, key = scripts.NotRun, e.Rank(), notes
 		}
 		values = append(values, transfer.Value{Key: key, Score: fmt.Sprint(r.Tick.UnixMilli()), Text: r.Encode()})
 	}
@@ -220,9 +220,9 @@ func script(name string, common ...string) *membership.Script {
 	return membership.NewScript(name, string(text), common...)
 }
 
-// scripts are the rules of this package. Reads also work on nodes that are sealed for a
+// rules are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
-type scripts struct {
+type rules struct {
 	record, read          *membership.Script
 	store, log            *membership.Script
 	announce, look, leave *membership.Script
@@ -230,11 +230,11 @@ type scripts struct {
 	keepSet, readSet      *membership.Script
 }
 
-func newScripts() scripts {
+func newRules() rules {
 	announce := script("announce")
-	return scripts{
-		record: script("record", records.TrimLua), read: script("read").AcceptSealed(),
-		store: script("store", records.TrimLua).AcceptSealed(), log: script("log").AcceptSealed(),
+	return rules{
+		record: script("record", scripts.TrimLua), read: script("read").AcceptSealed(),
+		store: script("store", scripts.TrimLua).AcceptSealed(), log: script("log").AcceptSealed(),
 		announce: announce, look: announce.AcceptSealed(), leave: script("leave").AcceptSealed(),
 		publish: script("publish"), published: script("published").AcceptSealed(),
 		keepSet: script("keep-set"), readSet: script("read-set").AcceptSealed(),

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -20,7 +20,7 @@ import (
 type merger struct {
 	quorum, answered int
 	claims           map[claimKey]*claim
-	notRun           map[tickKey]records.Record // the highest of each tick
+	notRun           map[tickKey]scripts.Record // the highest of each tick
 	unreadable       map[tickKey]error          // ticks with a record that cannot be read
 	unread           *unreadable.Log
 	// If records were trimmed, gone is the latest tick with a dropped record, in
@@ -41,7 +41,7 @@ type claimKey struct {
 
 // A claim is what is known of one claim.
 type claim struct {
-	record records.Record // F is preferred to L, and L to S
+	record scripts.Record // F is preferred to L, and L to S
 	nodes  int            // nodes that know it
 	held   bool           // some node holds the lock for its owner
 }
@@ -49,14 +49,14 @@ type claim struct {
 func newMerger(quorum, answered int) merger {
 	return merger{
 		quorum: quorum, answered: answered,
-		claims: map[claimKey]*claim{}, notRun: map[tickKey]records.Record{}, unreadable: map[tickKey]error{},
+		claims: map[claimKey]*claim{}, notRun: map[tickKey]scripts.Record{}, unreadable: map[tickKey]error{},
 	}
 }
 
 // add adds a record of a node where the given owners have a lock; "" is none.
-func (m *merger) add(r records.Record, owners ...string) {
+func (m *merger) add(r scripts.Record, owners ...string) {
 	tick := tickKey{r.Stream, r.Tick.UnixMilli()}
-	if r.Kind == records.NotRun {
+	if r.Kind == scripts.NotRun {
 		if best, ok := m.notRun[tick]; !ok || r.Rank > best.Rank || r.Rank == best.Rank && bytes.Compare(r.Note, best.Note) > 0 {
 			m.notRun[tick] = r
 		}
@@ -76,14 +76,14 @@ func (m *merger) add(r records.Record, owners ...string) {
 }
 
 // certainty orders the kinds of records of one claim.
-func certainty(r records.Record) int { return strings.IndexByte("SLF", r.Kind) }
+func certainty(r scripts.Record) int { return strings.IndexByte("SLF", r.Kind) }
 
-func (c *claim) finished() bool { return c.record.Kind != records.Started }
+func (c *claim) finished() bool { return c.record.Kind != scripts.Started }
 
 // forgetUpTo drops ticks up to the given one.
 func (m *merger) forgetUpTo(tick int64) {
 	maps.DeleteFunc(m.claims, func(k claimKey, _ *claim) bool { return k.tick <= tick })
-	maps.DeleteFunc(m.notRun, func(k tickKey, _ records.Record) bool { return k.tick <= tick })
+	maps.DeleteFunc(m.notRun, func(k tickKey, _ scripts.Record) bool { return k.tick <= tick })
 	maps.DeleteFunc(m.unreadable, func(k tickKey, _ error) bool { return k.tick <= tick })
 }
 
@@ -96,7 +96,7 @@ type known struct {
 
 // known returns one entry per claim and per recorded tick, unsorted.
 func (m *merger) known(job string) []known {
-	maps.DeleteFunc(m.notRun, func(k tickKey, _ records.Record) bool { return m.trimmed && k.tick <= m.gone })
+	maps.DeleteFunc(m.notRun, func(k tickKey, _ scripts.Record) bool { return m.trimmed && k.tick <= m.gone })
 	var all []known
 	for _, c := range m.claims {
 		all = append(all, c.entry(job, m.note(job, c.record), m.quorum, m.answered))
@@ -123,7 +123,7 @@ func (m *merger) skip(job, score, text string, err error) {
 }
 
 // note is what is known of a record by its note.
-func (m *merger) note(job string, r records.Record) ledger.Entry {
+func (m *merger) note(job string, r scripts.Record) ledger.Entry {
 	e, err := ledger.DecodeNote(r.Note)
 	if err != nil {
 		m.unread.Skipped(fmt.Sprintf("ledger %s %s", job, r.Encode()), err)
@@ -153,7 +153,7 @@ func (c *claim) entry(job string, e ledger.Entry, quorum, answered int) known {
 	e = e.Placed(job, c.record.Stream, c.record.Tick)
 	e.Token = locking.Token(c.record.Token)
 	switch {
-	case c.record.Kind == records.Late:
+	case c.record.Kind == scripts.Late:
 		if e.Outcome != ledger.LeaseLost && e.Outcome != ledger.Unreadable { // else the run knew
 			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeLateEnd})
 		}

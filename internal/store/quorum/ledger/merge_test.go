@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -14,29 +14,29 @@ import (
 // An answer is one node's: the owner of its lock, and its records.
 type answer struct {
 	lock    string
-	records []records.Record
+	records []scripts.Record
 }
 
-func node(records ...records.Record) answer { return answer{records: records} }
+func node(records ...scripts.Record) answer { return answer{records: records} }
 
-func locked(owner string, records ...records.Record) answer {
+func locked(owner string, records ...scripts.Record) answer {
 	return answer{lock: owner, records: records}
 }
 
 // claimed is the record of a claim of tick 1, by an owner named after its token.
-func claimed(kind byte, token uint64) records.Record {
+func claimed(kind byte, token uint64) scripts.Record {
 	e := started("job", 1)
-	if kind != records.Started {
+	if kind != scripts.Started {
 		e = finished("job", 1)
 	}
-	return records.Record{
+	return scripts.Record{
 		Kind: kind, Stream: locking.StreamSchedule, Tick: tick(1), Token: token, Attempt: 1,
 		Owner: fmt.Sprint("owner-", token), Note: ledger.EncodeNote(e),
 	}
 }
 
 // stale is the record of a run that ended so, with a stale write.
-func stale(r records.Record, o ledger.Outcome) records.Record {
+func stale(r scripts.Record, o ledger.Outcome) scripts.Record {
 	e := finished("job", 1)
 	e.Outcome, e.StaleWrites, e.Reason = o, 1, ledger.TextReason("1 stale write refused")
 	r.Note = ledger.EncodeNote(e)
@@ -44,16 +44,16 @@ func stale(r records.Record, o ledger.Outcome) records.Record {
 }
 
 // said is the record of tick 1 that did not run.
-func said(o ledger.Outcome, reason string) records.Record {
+func said(o ledger.Outcome, reason string) scripts.Record {
 	e := skipped("job", 1, reason)
 	e.Outcome = o
-	return records.Record{Kind: records.NotRun, Stream: locking.StreamSchedule, Tick: tick(1), Rank: e.Rank(), Note: ledger.EncodeNote(e)}
+	return scripts.Record{Kind: scripts.NotRun, Stream: locking.StreamSchedule, Tick: tick(1), Rank: e.Rank(), Note: ledger.EncodeNote(e)}
 }
 
 func TestMerge(t *testing.T) {
 	t.Parallel()
-	s7, f7, l7 := claimed(records.Started, 7), claimed(records.Finished, 7), claimed(records.Late, 7)
-	s8, f8 := claimed(records.Started, 8), claimed(records.Finished, 8)
+	s7, f7, l7 := claimed(scripts.Started, 7), claimed(scripts.Finished, 7), claimed(scripts.Late, 7)
+	s8, f8 := claimed(scripts.Started, 8), claimed(scripts.Finished, 8)
 	skip, miss := said(ledger.Skipped, "busy"), said(ledger.Missed, "no quorum")
 	drained := said(ledger.Missed, "z")
 	drained.Rank = 'a'
@@ -130,12 +130,12 @@ func merged(answers []answer) []known {
 // node knows of, do not show.
 func TestAttemptsCountRunsThatBegan(t *testing.T) {
 	t.Parallel()
-	of := func(token uint64, attempt int) records.Record {
-		r := claimed(records.Finished, token)
+	of := func(token uint64, attempt int) scripts.Record {
+		r := claimed(scripts.Finished, token)
 		r.Attempt = attempt
 		return r
 	}
-	lost := claimed(records.Started, 6)
+	lost := claimed(scripts.Started, 6)
 	list := merged([]answer{node(lost, of(7, 3)), node(of(7, 3), of(9, 8)), node(of(9, 8))})
 	got := map[locking.Token]int{}
 	for _, e := range runs(list) {
@@ -149,9 +149,9 @@ func TestAttemptsCountRunsThatBegan(t *testing.T) {
 // An entry of a later release is listed as one that cannot be read, beside others.
 func TestMergeOfNewerNotes(t *testing.T) {
 	t.Parallel()
-	for _, r := range []records.Record{claimed(records.Started, 7), said(ledger.Missed, "x")} {
+	for _, r := range []scripts.Record{claimed(scripts.Started, 7), said(ledger.Missed, "x")} {
 		r.Note = []byte(`{"v":3}`)
-		list := entries(merged([]answer{node(r), node(claimed(records.Finished, 5))}))
+		list := entries(merged([]answer{node(r), node(claimed(scripts.Finished, 5))}))
 		if len(list) != 2 || !strings.Contains(list[0].Reason.String()+list[1].Reason.String(), "upgrade") {
 			t.Errorf("with a %c record with a newer note are listed %+v", r.Kind, list)
 		}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -207,13 +207,13 @@ func (w *words) list() ([]string, error) {
 }
 
 // decoded caches records by their text, since most nodes store the same.
-type decoded map[string]records.Record
+type decoded map[string]scripts.Record
 
-func (d decoded) record(text string) (records.Record, error) {
+func (d decoded) record(text string) (scripts.Record, error) {
 	if r, ok := d[text]; ok {
 		return r, nil
 	}
-	r, err := records.Decode(text)
+	r, err := scripts.Decode(text)
 	if err == nil {
 		d[text] = r
 	}

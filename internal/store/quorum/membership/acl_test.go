@@ -15,7 +15,7 @@ import (
 func TestACLRulesHoldTheCommandsInUse(t *testing.T) {
 	t.Parallel()
 	var files []string
-	for _, dir := range []string{".", "..", "../client", "../records", "../scripts", "../ledger", "../commands"} {
+	for _, dir := range []string{".", "..", "../client", "../scripts", "../ledger", "../commands"} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.lua"))
 		if err != nil {
 			t.Fatal(err)

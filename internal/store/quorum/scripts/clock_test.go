@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -50,7 +49,7 @@ func newDesk(t *testing.T, c membership.Config) desk {
 }
 
 // ask sends one request, and returns the node's word.
-func (d desk) ask(script *membership.Script, c records.Claim, rest ...any) string {
+func (d desk) ask(script *membership.Script, c scripts.Claim, rest ...any) string {
 	d.t.Helper()
 	var tick any = ""
 	if c.Tick != 0 {
@@ -65,18 +64,18 @@ func (d desk) ask(script *membership.Script, c records.Claim, rest ...any) strin
 	return reply.Code
 }
 
-func (d desk) lock(c records.Claim) string {
+func (d desk) lock(c scripts.Claim) string {
 	d.t.Helper()
 	return d.ask(scripts.Lock, c, bit(c.Mode == locking.AtLeastOnce))
 }
 
-func (d desk) commit(c records.Claim) string {
+func (d desk) commit(c scripts.Claim) string {
 	d.t.Helper()
 	return d.ask(scripts.Commit, c, bit(c.Mode == locking.AtLeastOnce), c.Token, c.Attempt, "0", c.Pack(), 3)
 }
 
-func claim(v string, tick time.Time, token uint64) records.Claim {
-	return records.Claim{Owner: v, Stream: locking.StreamSchedule, Tick: tick.UnixMilli(), Token: token, Attempt: 1, Holder: "holder"}
+func claim(v string, tick time.Time, token uint64) scripts.Claim {
+	return scripts.Claim{Owner: v, Stream: locking.StreamSchedule, Tick: tick.UnixMilli(), Token: token, Attempt: 1, Holder: "holder"}
 }
 
 // A node accepts the largest token and the latest tick it can, forgets everything, and

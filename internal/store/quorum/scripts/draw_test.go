@@ -14,7 +14,6 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -47,7 +46,7 @@ type differ struct {
 // A try has one token and one attempt number: that of the claim it may ask for.
 type try struct {
 	job string
-	records.Claim
+	scripts.Claim
 }
 
 // mostTries is how many tries take turns.

@@ -1,7 +1,8 @@
 // Package scripts holds the claim protocol's Lua, one file per rule, as package protocol
 // has one Go function per rule. A differential test compares both. The files have the
 // names and numbers of locking/redlock/PROTOCOL.md. The package also names the keys of
-// a request.
+// a request, and has the stored forms of a claim and of a tick's outcome: claims write
+// them (package redlock), and the ledger reads them.
 package scripts
 
 import (
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 )
 
 //go:embed *.lua
@@ -27,9 +27,9 @@ func lua(name string) string {
 var (
 	Lock   = about("lock", lua("lock")+lua("refuse"))
 	Look   = about("look", lua("lock")+lua("refuse"))
-	Commit = about("commit", lua("commit")+lua("refuse"), records.TrimLua).Copied()
+	Commit = about("commit", lua("commit")+lua("refuse"), TrimLua).Copied()
 	Extend = about("extend", lua("extend")+lua("refuse")).Copied()
-	Finish = about("finish", lua("finish")+lua("refuse"), records.TrimLua).AcceptSealed().Copied()
+	Finish = about("finish", lua("finish")+lua("refuse"), TrimLua).AcceptSealed().Copied()
 	Void   = about("void", lua("void"))
 )
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
@@ -30,7 +29,7 @@ func restricted(t *testing.T) (desk, *redistest.Server) {
 	return d, server
 }
 
-func (d desk) want(code string, script *membership.Script, c records.Claim, rest ...any) {
+func (d desk) want(code string, script *membership.Script, c scripts.Claim, rest ...any) {
 	d.t.Helper()
 	if got := d.ask(script, c, rest...); got != code {
 		d.t.Errorf("%s by %s: %s, want %s", script.Name(), c.Owner, got, code)
@@ -44,13 +43,13 @@ func TestRulesByTheLeastPrivilegedUser(t *testing.T) {
 	now := time.Now().Truncate(time.Millisecond)
 	token := uint64(now.Unix()) << 20
 	for i, overlaps := range []bool{false, true} {
-		at := func(n int) records.Claim {
+		at := func(n int) scripts.Claim {
 			c := claim(fmt.Sprintf("v%d.%d", i, n), now.Add(time.Duration(10*i+n)*time.Second), token+uint64(10*i+n))
 			c.Overlaps, c.Mode = overlaps, locking.AtLeastOnce
 			return c
 		}
 		a, b := at(1), at(2)
-		d.want("OK", scripts.Look, records.Claim{Stream: a.Stream, Tick: a.Tick, Overlaps: overlaps}, "1")
+		d.want("OK", scripts.Look, scripts.Claim{Stream: a.Stream, Tick: a.Tick, Overlaps: overlaps}, "1")
 		d.want("OK", scripts.Lock, a, "1")
 		d.want("OK", scripts.Commit, a, "1", a.Token, 1, "0", a.Pack(), 3)
 		d.want("OK", scripts.Extend, a)
@@ -146,7 +145,7 @@ func TestFullNodeKeepsLeases(t *testing.T) {
 	t.Parallel()
 	d, server := restricted(t)
 	now := time.Now().Truncate(time.Millisecond)
-	var held []records.Claim
+	var held []scripts.Claim
 	for i, overlaps := range []bool{false, true} {
 		c := claim(fmt.Sprint("v", i), now.Add(time.Duration(i)*time.Second), uint64(now.Unix())<<20+uint64(i))
 		c.Overlaps, c.Stream = overlaps, fmt.Sprint("s", i)

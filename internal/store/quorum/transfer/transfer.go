@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/records"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -98,7 +97,7 @@ func Put(ctx context.Context, set *membership.Set, values []Value) error {
 
 // Claim returns what stores a claim without a lease. Its name also needs a [Fence].
 func Claim(set *membership.Set, h locking.Holding) Value {
-	c := records.Claim{
+	c := scripts.Claim{
 		Token: uint64(h.Token), Owner: fmt.Sprintf("copied-%d", h.Token), Mode: h.Mode, Attempt: h.Attempt, Overlaps: h.Beside,
 		Stream: h.Stream, Holder: h.Holder,
 	}

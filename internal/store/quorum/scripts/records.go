@@ -1,6 +1,4 @@
-// Package records is the stored form of a tick's outcome. Claims write it (package
-// redlock), and the ledger reads it (package ledger).
-package records
+package scripts
 
 import (
 	_ "embed"

@@ -1,4 +1,4 @@
-package records_test
+package scripts_test
 
 import (
 	"reflect"
@@ -8,15 +8,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/quorate/quorate/internal/store/quorum/records"
+	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
 func TestRecordsSurviveStorage(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := records.Record{
-			Kind:    rapid.SampledFrom([]byte{records.Started, records.Finished, records.Late, records.NotRun}).Draw(t, "kind"),
+		in := scripts.Record{
+			Kind:    rapid.SampledFrom([]byte{scripts.Started, scripts.Finished, scripts.Late, scripts.NotRun}).Draw(t, "kind"),
 			Stream:  rapid.SampledFrom([]string{locking.StreamSchedule, "manual"}).Draw(t, "stream"),
 			Tick:    time.UnixMilli(rapid.Int64Range(0, 1<<43).Draw(t, "tick")).UTC(),
 			Token:   rapid.Uint64Max(1<<53-1).Draw(t, "token"),
@@ -24,15 +24,15 @@ func TestRecordsSurviveStorage(t *testing.T) {
 			Owner:   rapid.StringMatching(`[a-z0-9]{0,32}`).Draw(t, "owner"),
 			Note:    []byte(rapid.SampledFrom([]string{`{"a":"|"}`, `"x"`}).Draw(t, "note")),
 		}
-		if in.Kind == records.Started {
+		if in.Kind == scripts.Started {
 			in.Holder = rapid.String().Draw(t, "holder")
 			in.Tick = in.Tick.Add(time.Millisecond) // that of 0 ms is a plain lock's
 		}
-		if in.Kind == records.NotRun {
+		if in.Kind == scripts.NotRun {
 			in.Rank = rapid.ByteRange('a', 'z').Draw(t, "rank")
 		}
 		text := in.Encode()
-		out, err := records.Decode(text)
+		out, err := scripts.Decode(text)
 		if err != nil || !reflect.DeepEqual(in, out) {
 			t.Fatalf("%s: got %+v, %v, want %+v", text, out, err, in)
 		}
@@ -41,19 +41,19 @@ func TestRecordsSurviveStorage(t *testing.T) {
 
 func TestRecordFormIsPinned(t *testing.T) {
 	t.Parallel()
-	r := records.Record{
-		Kind: records.Finished, Stream: "schedule", Tick: time.UnixMilli(1763684460123).UTC(), Token: 1 << 50, Attempt: 2,
+	r := scripts.Record{
+		Kind: scripts.Finished, Stream: "schedule", Tick: time.UnixMilli(1763684460123).UTC(), Token: 1 << 50, Attempt: 2,
 		Owner: "ab", Note: []byte(`{"v":1}`),
 	}
 	want := `Fschedule|{"v":1,"t":1763684460123,"k":1125899906842624,"a":2,"o":"ab","n":{"v":1}}`
 	if got := r.Encode(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, err := records.Decode("R" + want[1:]); err != nil || !reflect.DeepEqual(got, r) {
+	if got, err := scripts.Decode("R" + want[1:]); err != nil || !reflect.DeepEqual(got, r) {
 		t.Errorf("of a run whose lock had gone: %+v, %v", got, err)
 	}
 	r.Note = []byte("not JSON")
-	if got, err := records.Decode(r.Encode()); err != nil || string(got.Note) != `"not JSON"` {
+	if got, err := scripts.Decode(r.Encode()); err != nil || string(got.Note) != `"not JSON"` {
 		t.Errorf("note %s, error %v", got.Note, err)
 	}
 }
@@ -71,7 +71,7 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 		{`S1 2 v 0 x 0 schedule a|`, "unpacking a claim"},
 		{`S1 2 v 0 1 0 schedule %|`, "unpacking a claim"},
 	} {
-		if _, err := records.Decode(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := scripts.Decode(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.text, err, c.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestForeignRecordsAreRefused(t *testing.T) {
 func TestClaimsSurviveStorage(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := records.Claim{
+		in := scripts.Claim{
 			Tick: rapid.Int64Range(0, 1<<43).Draw(t, "tick"), Token: rapid.Uint64Max(1<<53-1).Draw(t, "token"),
 			Owner:   rapid.StringMatching(`[a-z0-9]{1,32}`).Draw(t, "owner"),
 			Mode:    rapid.SampledFrom([]locking.Mode{locking.AtMostOnce, locking.AtLeastOnce}).Draw(t, "mode"),
@@ -89,7 +89,7 @@ func TestClaimsSurviveStorage(t *testing.T) {
 			Note: rapid.String().Draw(t, "note"),
 		}
 		text := in.Pack()
-		if out, err := records.Unpack(text); err != nil || out != in {
+		if out, err := scripts.Unpack(text); err != nil || out != in {
 			t.Fatalf("%s: got %+v, %v, want %+v", text, out, err, in)
 		}
 	})
@@ -97,7 +97,7 @@ func TestClaimsSurviveStorage(t *testing.T) {
 
 func TestClaimFormIsPinned(t *testing.T) {
 	t.Parallel()
-	c := records.Claim{
+	c := scripts.Claim{
 		Tick: 1763684460123, Token: 1 << 50, Owner: "ab", Mode: locking.AtLeastOnce, Attempt: 2, Overlaps: true,
 		Stream: "schedule", Holder: "host|1 2", Note: `{"v":1}`,
 	}
@@ -105,11 +105,11 @@ func TestClaimFormIsPinned(t *testing.T) {
 	if got := c.Pack(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, err := records.Decode("S" + want); err != nil || got.Kind != records.Started || got.Holder != "host|1 2" || got.Owner != "ab" ||
+	if got, err := scripts.Decode("S" + want); err != nil || got.Kind != scripts.Started || got.Holder != "host|1 2" || got.Owner != "ab" ||
 		got.Token != 1<<50 || got.Attempt != 2 || got.Tick.UnixMilli() != 1763684460123 || string(got.Note) != `{"v":1}` {
 		t.Errorf("the record of its start: %+v, %v", got, err)
 	}
-	plain := records.Claim{Token: 1, Owner: "ab", Attempt: 1, Stream: "lock"}
+	plain := scripts.Claim{Token: 1, Owner: "ab", Attempt: 1, Stream: "lock"}
 	if got := plain.Pack(); got != "- 1 ab 0 1 0 lock |" {
 		t.Errorf("a plain lock's: %s", got)
 	}
