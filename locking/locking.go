@@ -96,7 +96,7 @@ type Request struct {
 	// Stream is the sequence of ticks that Tick belongs to; empty means the schedule.
 	// All streams of a name share one lock and one sequence of tokens, but each has its
 	// own latest tick. A tick of one stream neither closes nor hides the same time in
-	// another. CheckStream says which names are valid.
+	// another. Check says which names are valid.
 	Stream string
 	// Beside lets the work overlap with other ticks requested with Beside, in any
 	// stream: each takes a lock of its own tick. Tokens still grow and each stream's
@@ -224,10 +224,17 @@ const streamPlain = "lock"
 // InStream returns the name of the request's stream: StreamSchedule by default.
 func (r Request) InStream() string { return cmp.Or(r.Stream, StreamSchedule) }
 
-// CheckStream reports a stream that Lockers do not accept: a name with anything but
-// lower-case letters, digits and "-", or a plain lock with a stream or with Beside.
-func (r Request) CheckStream() error {
+// Check reports what no Locker accepts: a request without a name; a tick in parts of milliseconds, or
+// before 1970; a stream whose name has anything but lower-case letters, digits and "-", or a plain
+// lock with a stream or with Beside. Lockers check the TTL themselves.
+func (r Request) Check() error {
 	switch {
+	case r.Name == "":
+		return errors.New("no name")
+	case r.Tick.Nanosecond()%int(time.Millisecond) != 0:
+		return fmt.Errorf("tick %v: use whole milliseconds", r.Tick)
+	case !r.Tick.IsZero() && r.Tick.UnixMilli() <= 0:
+		return fmt.Errorf("tick %v: use one after 1970", r.Tick)
 	case r.Beside && r.Tick.IsZero():
 		return errors.New("beside others: only ticks run beside one another, a plain lock is held by one")
 	case r.Stream == "":

@@ -61,7 +61,7 @@ func try(req locking.Request, owner string, now time.Time) protocol.Try {
 
 // TryAcquire implements [locking.Locker].
 func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
-	if err := req.CheckStream(); err != nil {
+	if err := req.Check(); err != nil {
 		return nil, fmt.Errorf("bad lock request %q: %w", req.Name, err)
 	}
 	if err := ctx.Err(); err != nil {

@@ -161,7 +161,7 @@ func (p *parser) claim(name string) holding {
 		h.Tick = time.UnixMilli(c.Tick).UTC()
 	}
 	if h.Known() {
-		h.Since = time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC()
+		h.Since = protocol.TimeOf(c.Token).UTC()
 	}
 	return h
 }

@@ -83,7 +83,7 @@ func (s *lease) Extend(ctx context.Context) error {
 		return fmt.Errorf("extending %s with token %d: %w", s.claim.Name, s.claim.Token, errOver)
 	}
 	t := s.t
-	r := t.round(ctx, extending, t.query(scripts.Extend, updateExtended))
+	r := t.round(ctx, extending, t.query(scripts.Extend, extends))
 	t.eval.Store(r)
 	ok, _ := t.mutex.ExtendContext(r.start().ctx) // the votes say more than the error
 	votes := r.end()
@@ -91,7 +91,7 @@ func (s *lease) Extend(ctx context.Context) error {
 	s.polled.Store(&polled)
 	switch granted := count(votes, protocol.OK); {
 	case ok && !s.isOver():
-		deadline := earlier(r.begun.Add(t.validity()), t.mutex.Until())
+		deadline := earlier(r.begun.Add(t.l.cfg.validity(t.req.TTL)), t.mutex.Until())
 		s.deadline.Store(&deadline)
 		return nil
 	case count(votes, protocol.Lost, protocol.Dead) >= t.l.blocking():

@@ -277,7 +277,7 @@ func (l *Locker) able(ctx context.Context, req locking.Request) ([]vote, bool) {
 		return nil, true
 	}
 	t := newTry(l, req, "")
-	return t.round(ctx, claiming, t.query(scripts.Look, nil, modeArg(req.Mode))).start().result()
+	return t.round(ctx, claiming, t.query(scripts.Look, leavesNothing, t.mode)).start().result()
 }
 
 // Defaults of Options.
@@ -339,24 +339,14 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// drift is what is taken off a lease of length ttl.
-func (o Options) drift(ttl time.Duration) time.Duration {
-	return time.Duration(float64(ttl)*o.DriftFactor) + minDrift
+// validity is how long a lease of length ttl counts, from the try's first request.
+func (o Options) validity(ttl time.Duration) time.Duration {
+	return ttl - (time.Duration(float64(ttl)*o.DriftFactor) + minDrift)
 }
 
 // check reports mistakes in a request, which no retry can fix.
 func (l *Locker) check(req locking.Request) error {
-	var errs []error
-	if req.Name == "" {
-		errs = append(errs, errors.New("no name"))
-	}
-	if req.Tick.Nanosecond()%int(time.Millisecond) != 0 {
-		errs = append(errs, fmt.Errorf("tick %v: use whole milliseconds", req.Tick))
-	}
-	if !req.Tick.IsZero() && req.Tick.UnixMilli() <= 0 {
-		errs = append(errs, fmt.Errorf("tick %v: use one after 1970", req.Tick))
-	}
-	errs = append(errs, req.CheckStream())
+	errs := []error{req.Check()}
 	if req.TTL%time.Millisecond != 0 || req.TTL <= 4*l.set.Timeout() {
 		errs = append(errs, fmt.Errorf("ttl %v: use whole milliseconds, more than four times the node timeout of %v", req.TTL, l.set.Timeout()))
 	}
@@ -384,7 +374,7 @@ type watch struct {
 func (l *Locker) Watch(req locking.Request, start uint64) locking.Watch {
 	t, nodes := newTry(l, req, ""), l.set.Len()
 	return &watch{
-		t: t, args: append(t.common, modeArg(req.Mode)),
+		t: t, args: append(t.common, t.mode),
 		next: int(start % uint64(nodes)), seen: make([]vote, nodes), invalid: l.check(req) != nil,
 	}
 }

@@ -145,7 +145,8 @@ func (r *round) add(node int, v vote) {
 	r.votes[node] = v
 	r.pending--
 	if r.decided() {
-		r.finish()
+		r.done = true
+		close(r.over)
 	}
 }
 
@@ -165,17 +166,13 @@ func (r *round) decided() bool {
 	return closed >= quorum || closed+r.pending < quorum
 }
 
-func (r *round) finish() {
-	r.done = true
-	close(r.over)
-}
-
 // end ends the round if it is not over, and returns its final votes.
 func (r *round) end() []vote {
 	r.t.mu.Lock()
 	defer r.t.mu.Unlock()
 	if !r.done {
-		r.finish()
+		r.done = true
+		close(r.over)
 	}
 	return r.votes
 }
@@ -205,12 +202,36 @@ type nodeState struct {
 	left     bool     // the node holds, may hold, or may come to hold, something of the try
 }
 
-// A query is a request of one rule. Update applies an answer to the node's state; nil
-// for none.
+// What an answer of a rule leaves of the try at a node.
+type leaving int
+
+const (
+	leavesNothing leaving = iota // LOOK
+	leavesLock                   // LOCK that was accepted
+	leavesClaim                  // COMMIT that was accepted
+	extends                      // EXTEND: a node that answers LOST may have lost its memory, so the next round sends it COMMIT first
+	frees                        // FINISH, VOID
+)
+
+// learn applies an answer of a rule to the node's state.
+func (p *nodeState) learn(leaves leaving, v vote) {
+	switch leaves {
+	case leavesLock:
+		p.left = p.left || v.ok()
+	case leavesClaim:
+		p.claimed, p.left = p.claimed || v.ok(), p.left || v.ok()
+	case extends:
+		p.claimed = v.code != protocol.Lost
+	case frees:
+		p.left = false
+	}
+}
+
+// A query is a request of one rule.
 type query struct {
 	script *membership.Script
 	args   []any
-	update func(p *nodeState, v vote)
+	leaves leaving
 	// lateArgs are the arguments for a node with an unanswered request; nil: args.
 	lateArgs []any
 }
@@ -253,8 +274,8 @@ func (t *try) send(ctx context.Context, fan *client.Fan, node int, q *query, h v
 			p.silent, p.left = true, true
 		case v.partial():
 			p.left = true
-		case v.err == nil && q.update != nil:
-			q.update(p, v)
+		case v.err == nil:
+			p.learn(q.leaves, v)
 		}
 		t.mu.Unlock()
 		more := h != nil && h.retries(node, v)

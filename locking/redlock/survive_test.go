@@ -300,7 +300,7 @@ func testInitAfter(t *testing.T, write string) {
 	other := newTry(plainLocker(t, c), c.request(past(0)), "another try")
 	other.chooseNumbers(nil)
 	queries := map[string]query{
-		"commit": other.commitQuery(false), "lock": other.lockQuery(), "extend": other.query(scripts.Extend, nil),
+		"commit": other.commitQuery(false), "lock": other.lockQuery(), "extend": other.query(scripts.Extend, leavesNothing),
 		"finish": other.finishQuery(nil, false), "void": other.voidQuery(),
 	}
 	time.Sleep(5 * time.Second)

@@ -33,9 +33,11 @@ type try struct {
 	nodes  []*membership.Node
 	keys   client.Keys // of every request
 	common []any       // the first arguments of every request
+	mode   any         // of LOCK, LOOK and COMMIT
 	begun  time.Time   // before the first request
 
-	// claim is what COMMIT asks for, and packed its stored form; empty before chooseNumbers.
+	// claim is what COMMIT asks for, and packed its stored form, which is empty before chooseNumbers:
+	// the claim then lacks its numbers.
 	claim  scripts.Claim
 	packed string
 	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
@@ -61,15 +63,23 @@ type try struct {
 }
 
 func newTry(l *Locker, req locking.Request, v string) *try {
-	var tick any = ""
-	if !req.Tick.IsZero() {
-		tick = req.Tick.UnixMilli()
-	}
-	return &try{
+	t := &try{
 		l: l, req: req, v: v, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()), begun: time.Now(),
-		keys:   client.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
-		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
+		mode: flagArg(req.Mode == locking.AtLeastOnce),
+		claim: scripts.Claim{
+			Owner: v, Mode: req.Mode, Overlaps: req.Beside, Stream: req.InStream(), Holder: req.Holder, Note: string(req.Note),
+		},
 	}
+	var tick any = ""
+	if req.Tick.IsZero() {
+		t.claim.Stream = streamPlain
+	} else {
+		t.claim.Tick = req.Tick.UnixMilli()
+		tick = t.claim.Tick
+	}
+	t.keys = client.NewKeys(scripts.Keys(l.set, req.Name, t.claim.Stream, req.Tick, req.Beside, v))
+	t.common = []any{v, t.claim.Stream, tick, req.TTL.Milliseconds(), flagArg(req.Beside)}
+	return t
 }
 
 // win wins the claim. After an error the try is void.
@@ -98,7 +108,7 @@ func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err er
 
 	// 4. A quorum has issued the claim. Its lease counts from before the first request.
 	if granted && !slow {
-		deadline = earlier(t.begun.Add(t.validity()), t.mutex.Until())
+		deadline = earlier(t.begun.Add(t.l.cfg.validity(t.req.TTL)), t.mutex.Until())
 		if !locking.Expired(time.Now(), deadline) {
 			return votes, deadline, nil
 		}
@@ -145,41 +155,27 @@ func (t *try) retryable(votes []vote) bool {
 // that a node has forgotten, and those of an earlier claim that a direct try does not
 // know.
 func (t *try) chooseNumbers(votes []vote) {
-	number := 1
+	t.claim.Attempt = 1
 	for _, v := range votes {
-		number = max(number, v.attempt+1)
+		t.claim.Attempt = max(t.claim.Attempt, v.attempt+1)
 	}
-	tick := int64(0)
-	if !t.req.Tick.IsZero() {
-		tick = t.req.Tick.UnixMilli()
-	}
-	t.claim = scripts.Claim{
-		Tick: tick, Token: max(tokenAt(t.l.cfg.Clock()), t.tokenAbove(votes)), Owner: t.v,
-		Mode: t.req.Mode, Attempt: number, Overlaps: t.req.Beside, Stream: streamOf(t.req),
-		Holder: t.req.Holder, Note: string(t.req.Note),
-	}
+	t.claim.Token = max(protocol.TokenAt(t.l.cfg.Clock()), t.tokenAbove(votes))
 	t.packed = t.claim.Pack()
 }
 
-// tokenAt is the token of an instant: 2^20 per second, so claims within one millisecond
-// differ.
-func tokenAt(at time.Time) uint64 {
-	return uint64(at.Unix())<<20 + uint64(at.Nanosecond())<<20/uint64(time.Second)
-}
-
 // query returns a query of the rule, with arguments after the common ones.
-func (t *try) query(script *membership.Script, update func(p *nodeState, v vote), own ...any) query {
-	return query{script: script, args: append(slices.Clip(t.common), own...), update: update}
+func (t *try) query(script *membership.Script, leaves leaving, own ...any) query {
+	return query{script: script, args: append(slices.Clip(t.common), own...), leaves: leaves}
 }
 
-func (t *try) lockQuery() query { return t.query(scripts.Lock, updateLeft, modeArg(t.req.Mode)) }
+func (t *try) lockQuery() query { return t.query(scripts.Lock, leavesLock, t.mode) }
 
 // commitQuery asks for the claim. With join, the lease already holds it on other nodes.
 func (t *try) commitQuery(join bool) query {
-	return t.query(scripts.Commit, updateClaimed, modeArg(t.req.Mode), t.claim.Token, t.claim.Attempt, flagArg(join), t.packed, t.l.cfg.Keep)
+	return t.query(scripts.Commit, leavesClaim, t.mode, t.claim.Token, t.claim.Attempt, flagArg(join), t.packed, t.l.cfg.Keep)
 }
 
-func (t *try) voidQuery() query { return t.query(scripts.Void, updateFreed, t.packed, "0").last() }
+func (t *try) voidQuery() query { return t.query(scripts.Void, frees, t.packed, "0").last() }
 
 // finishQuery ends the claim and stores the note with it.
 func (t *try) finishQuery(note []byte, handover bool) query {
@@ -190,18 +186,8 @@ func (t *try) finishQuery(note []byte, handover bool) query {
 			Token: t.claim.Token, Attempt: t.claim.Attempt, Owner: t.claim.Owner, Note: note,
 		}.Encode()[1:]
 	}
-	return t.query(scripts.Finish, updateFreed, t.l.cfg.Keep, t.packed, record, flagArg(handover), "0").last()
+	return t.query(scripts.Finish, frees, t.l.cfg.Keep, t.packed, record, flagArg(handover), "0").last()
 }
-
-// streamOf returns the stream that stores the request's claim.
-func streamOf(req locking.Request) string {
-	if req.Tick.IsZero() {
-		return streamPlain
-	}
-	return req.InStream()
-}
-
-func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }
 
 func flagArg(set bool) string {
 	if set {
@@ -209,24 +195,6 @@ func flagArg(set bool) string {
 	}
 	return "0"
 }
-
-// What answers mean for the state of the try at a node.
-
-func updateLeft(p *nodeState, v vote) { p.left = p.left || v.ok() }
-
-func updateClaimed(p *nodeState, v vote) {
-	p.claimed = p.claimed || v.ok()
-	updateLeft(p, v)
-}
-
-func updateFreed(p *nodeState, _ vote) { p.left = false }
-
-// A node that answers LOST may have lost its memory, so the next round sends it COMMIT
-// first.
-func updateExtended(p *nodeState, v vote) { p.claimed = v.code != protocol.Lost }
-
-// validity is the length of a lease, counted from the try's first request.
-func (t *try) validity() time.Duration { return t.req.TTL - t.l.cfg.drift(t.req.TTL) }
 
 // earlier returns own, moved back if until is earlier by either clock.
 func earlier(own, until time.Time) time.Time {

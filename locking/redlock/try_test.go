@@ -48,7 +48,7 @@ func TestClaimsAskAllNodes(t *testing.T) {
 		if got := one.Claim(); got.Token <= two.Claim().Token || got.Attempt != 1 {
 			t.Errorf("Claim = %+v after token %d, want a larger one and attempt 1", got, two.Claim().Token)
 		}
-		if left := time.Until(one.Deadline()); left != c.cfg.TTL-(Options{}).WithDefaults().drift(c.cfg.TTL) {
+		if left := time.Until(one.Deadline()); left != (Options{}).WithDefaults().validity(c.cfg.TTL) {
 			t.Errorf("the lease lasts for %v, want the ttl of %v less drift", left, c.cfg.TTL)
 		}
 		if err := one.Extend(t.Context()); err != nil {
@@ -235,7 +235,7 @@ func TestRedsyncIsAnsweredAboutTheTry(t *testing.T) {
 			}
 		}
 		a.chooseNumbers(nil)
-		a.eval.Store(a.round(t.Context(), extending, a.query(scripts.Extend, updateExtended)).start())
+		a.eval.Store(a.round(t.Context(), extending, a.query(scripts.Extend, extends)).start())
 		ms := int(ttl.Milliseconds())
 		if reply, err := at.Eval(nil, name, "v", ms); reply != int64(1) || err != nil {
 			t.Errorf("Eval to extend = %v, %v", reply, err)

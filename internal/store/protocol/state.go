@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 // A Mode says how often a tick may run.
@@ -64,6 +65,15 @@ type Node struct {
 	GCFence uint64
 	GCTick  int64
 }
+
+// TokenAt is the token of an instant: 2^20 per second, so claims within one millisecond
+// differ.
+func TokenAt(at time.Time) uint64 {
+	return uint64(at.Unix())<<20 + uint64(at.Nanosecond())<<20/uint64(time.Second)
+}
+
+// TimeOf is the inverse of TokenAt, in whole milliseconds.
+func TimeOf(token uint64) time.Time { return time.UnixMilli(int64(token * 1000 >> 20)) }
 
 // A Code is the kind of an answer.
 type Code string

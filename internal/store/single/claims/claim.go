@@ -117,7 +117,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		if seen.Code != protocol.OK {
 			return nil, t.refused(ctx, v, seen, 0)
 		}
-		bid := protocol.Bid{Token: max(tokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
+		bid := protocol.Bid{Token: max(protocol.TokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
 		s, got := protocol.Commit(s, v.goingOn(n), t.asks, bid)
 		if got.Code != protocol.OK {
 			return nil, t.refused(ctx, v, got, seen.Fence)
@@ -240,12 +240,3 @@ func (t *try) entryKeys() (keys []kv.Key) {
 	}
 	return keys
 }
-
-// tokenAt is the token of an instant: 2^20 per second, so claims within one millisecond
-// differ.
-func tokenAt(at time.Time) uint64 {
-	return uint64(at.Unix())<<20 + uint64(at.Nanosecond())<<20/uint64(time.Second)
-}
-
-// timeOf is the inverse of tokenAt, in whole milliseconds.
-func timeOf(token uint64) time.Time { return time.UnixMilli(int64(token * 1000 >> 20)) }

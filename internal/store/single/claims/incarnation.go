@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
@@ -67,7 +68,7 @@ func DeclareAhead(ctx context.Context, s kv.Store, grace time.Duration) (until t
 		switch {
 		case at.Now.IsZero():
 			why = "this store has no clock: its tokens are never too far ahead"
-		case !timeOf(highest).After(at.Now.Add(grace / 2)):
+		case !protocol.TimeOf(highest).After(at.Now.Add(grace / 2)):
 			why = "its clock allows tokens above the highest one: claims are granted. If it is ahead, correct it first"
 		case known.AheadIn == "" && known.Ahead > at.Now.UnixMilli():
 			why = "a server that has taken over may have forgotten tokens up to " + second(time.UnixMilli(known.Ahead)) + ": claims are granted after that"
@@ -77,7 +78,7 @@ func DeclareAhead(ctx context.Context, s kv.Store, grace time.Duration) (until t
 		if why != "" {
 			return known, refusedError(doing + ": " + why)
 		}
-		until = time.UnixMilli(max(timeOf(highest).Add(grace/2).UnixMilli(), known.Ahead)).UTC()
+		until = time.UnixMilli(max(protocol.TimeOf(highest).Add(grace/2).UnixMilli(), known.Ahead)).UTC()
 		known.Ahead, known.AheadIn = until.UnixMilli(), at.Incarnation
 		return known, nil
 	})

@@ -137,17 +137,7 @@ func (c Config) longer(d time.Duration) time.Duration {
 
 // check reports mistakes in a request, which no retry can fix.
 func (c Config) check(req locking.Request) error {
-	errs := []error{req.CheckStream(), c.checkTTL(req.TTL)}
-	if req.Name == "" {
-		errs = append(errs, errors.New("no name"))
-	}
-	if req.Tick.Nanosecond()%int(time.Millisecond) != 0 {
-		errs = append(errs, fmt.Errorf("tick %v: use whole milliseconds", req.Tick))
-	}
-	if !req.Tick.IsZero() && req.Tick.UnixMilli() <= 0 {
-		errs = append(errs, fmt.Errorf("tick %v: use one after 1970", req.Tick))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(req.Check(), c.checkTTL(req.TTL)); err != nil {
 		return fmt.Errorf("bad lock request %q: %w", req.Name, err)
 	}
 	return nil

@@ -143,7 +143,7 @@ func holdingsOf(name string, claims records.Claims, leases []kv.Record, now time
 func newHolding(name string, c records.Claim) holding {
 	h := holding{owner: c.Owner, Holding: locking.Holding{
 		Name: name, Holder: c.Holder, Stream: c.Stream, Beside: c.Overlaps, Token: locking.Token(c.Token), Attempt: c.Attempt,
-		Since: timeOf(c.Token).UTC(), On: locking.Votes{Of: 1},
+		Since: protocol.TimeOf(c.Token).UTC(), On: locking.Votes{Of: 1},
 	}}
 	if c.Rerun {
 		h.Mode = locking.AtLeastOnce

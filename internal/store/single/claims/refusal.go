@@ -55,9 +55,9 @@ func (l *Locker) acquireError(req locking.Request, v view, a protocol.Answer, fe
 	case protocol.Future:
 		e.Reason, why = locking.ErrFuture, "the tick lies too far ahead of its clock"
 		if fence > 0 {
-			from := timeOf(fence + 1).Add(-time.Duration(n.Grace/2) * time.Millisecond)
+			from := protocol.TimeOf(fence + 1).Add(-time.Duration(n.Grace/2) * time.Millisecond)
 			e.Reason, why = locking.ErrNodeAhead, fmt.Sprintf("its tokens go up to %s, and its clock shows %s: it was ahead, or has been set back. Tokens only grow, so it grants no claim of this name before %s; if the clock is right now, `quorate store init --ahead` makes it go on from its tokens",
-				second(timeOf(fence)), second(v.stamp.Now), second(from.Add(time.Second)))
+				second(protocol.TimeOf(fence)), second(v.stamp.Now), second(from.Add(time.Second)))
 		}
 		if n.Now <= n.Floor {
 			why = "it may have lost its memory and grants nothing before " + floor

@@ -143,7 +143,7 @@ func (l *Locker) node(v view) protocol.Node {
 		GCFence: v.forgotten.Fence, GCTick: v.forgotten.Tick,
 	}
 	if v.observed {
-		ahead := timeOf(max(v.claims.Fence, n.GCFence)).Sub(v.stamp.Now) + time.Second
+		ahead := protocol.TimeOf(max(v.claims.Fence, n.GCFence)).Sub(v.stamp.Now) + time.Second
 		n.Grace = max(n.Grace, 2*ahead.Milliseconds())
 	}
 	return n
