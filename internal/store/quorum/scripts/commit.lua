@@ -7,6 +7,11 @@
 -- arg(11)  records kept per job
 -- Replies OK, STALE fence attempt | DEAD reason | ABSTAIN floor | FUTURE |
 -- LATER, DONE, CLAIMED, BUSY, UNENDED owner left holder tick token
+-- reach  the latest tick, and the time of the largest token, that this clock allows
+-- new  v has not the open claim; same: the stream's claim is of this tick
+-- number  how many attempts the claim of the tick has had
+-- kept  the largest token accepted; largest: that, or what a forgotten one may have been
+-- here  stream and tick, as the fence stores them in place
 local mode, token, attempt, join, packed, keep = unpack(ARGV, args_before + 6, args_before + 11)
 join = join == '1'
 serve()

@@ -1,6 +1,6 @@
 -- N4 EXTEND: renews the lock, or sets that of the open claim again, also while the node
 -- abstains. A lock set only by LOCK does not count: an old request may have set it
--- after another try has run. Arguments: see begin.lua.
+-- after another try has run. Arguments and variables: see begin.lua; it has no others.
 -- Replies OK | DEAD reason | LOST owner left holder tick token
 serve()
 if dead then return {'DEAD', nowtext, dead == '1' and '' or dead} end

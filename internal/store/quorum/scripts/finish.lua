@@ -6,6 +6,8 @@
 -- arg(9)   1: handover, the tick is not done
 -- arg(10)  1: a request of v may still arrive
 -- Replies OK | RANOUT | LATE owner left holder tick token
+-- claimed  the stream's claim is v's, and not void
+-- letter  how it ends: O in time, R after its lock had expired, L after others could claim
 local keep, packed, finished, handover, straggler = unpack(ARGV, args_before + 6, args_before + 10)
 serve()
 -- The first write changes nothing and needs no memory: after it a script may continue to

@@ -3,6 +3,7 @@
 -- arg(6)  mode: 0 at most once, 1 at least once
 -- Replies OK fence attempt | DEAD reason | ABSTAIN floor | FUTURE |
 -- LATER, DONE, CLAIMED, BUSY owner left holder tick token
+-- same  the stream's claim is of this tick; largest: as in commit.lua
 local mode = arg(6)
 if v ~= '' then serve() end
 if dead then return {'DEAD', nowtext, dead == '1' and '' or dead} end
