@@ -5,7 +5,7 @@
 // Its words: the list is the names of the nodes, and its epoch counts its changes. A
 // record is what a node stores of itself. A view is what one examination of a node found:
 // its INFO and its record. A state is what all its replies have told this process so far.
-// A Status says it to operators.
+// A health.Node says it to operators.
 //
 // # A request
 //
