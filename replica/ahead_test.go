@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/jobs"
 )
 
 // aheadOn runs a test on one Redis, and on three nodes, each with a replica whose job runs each second.
@@ -38,7 +39,7 @@ func aheadOn(t *testing.T, test func(t *testing.T, minis *redistest.Minis, run f
 				test(t, minis, func() (*ranTicks, *logtest.Buffer) {
 					var ran ranTicks
 					var log logtest.Buffer
-					r, err := New(Config{ID: "a", Redis: at, Logger: logTo(&log), Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}}})
+					r, err := New(Config{ID: "a", Redis: at, Logger: logTo(&log), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 					if err != nil {
 						t.Fatal(err)
 					}

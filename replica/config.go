@@ -3,7 +3,7 @@
 //
 //	r, err := replica.New(replica.Config{
 //		Redis: replica.Redis{Nodes: []string{"redis://10.0.0.1:6379", …}},
-//		Jobs:  []replica.Job{{Name: "report", Schedule: "0 2 * * *", Func: report}},
+//		Jobs:  []jobs.Job{{Name: "report", Spec: "0 2 * * *", Handler: report}},
 //	})
 //	…
 //	err = r.Run(ctx) // blocks; drains when ctx ends
@@ -45,9 +45,7 @@ package replica
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -70,7 +68,10 @@ import (
 // file, and its Jobs are added to those of the file.
 type Config struct {
 	Redis Redis `setting:"redis"`
-	Jobs  []Job
+	// Jobs run beside those of the file. Zero values of their fields mean the defaults section of
+	// the file, or its own defaults. A job that excludes days or ends one day belongs into
+	// config.yaml.
+	Jobs []jobs.Job
 
 	// Namespace separates clusters on the same nodes. Default "quorate".
 	Namespace string `setting:"namespace"`
@@ -119,9 +120,8 @@ type Config struct {
 	// replica closes it.
 	Listener net.Listener
 	// Source yields jobs besides Jobs, as they come and go. It is asked every
-	// scheduler.source_every, 30 s by default, and at Replica.Refresh. Zero values of its
-	// jobs mean the defaults section of the file, as for Jobs. Their Schedule is made by the
-	// program, with its zone: timezone, dst, exclude, starts_at and ends_at do not concern it.
+	// scheduler.source_every, 30 s by default, and at Replica.Refresh. Zero values of its jobs
+	// mean what they mean in Jobs.
 	Source scheduler.Source
 
 	// File is what Read has read.
@@ -217,8 +217,7 @@ func (c Config) over(read *config.Config) (*config.Config, error) {
 			cfg.Override(s.Address(), "postgres", "url")
 		}
 	}
-	err := addJobs(&cfg, c.Jobs)
-	return &cfg, err
+	return &cfg, cfg.AddJobs(c.Jobs)
 }
 
 // A program links the next four, Store to Dashboard, only if it passes them in its Config.
@@ -259,92 +258,4 @@ type Dashboard interface {
 	Observe(e event.Event)
 	Start(ctx context.Context) error
 	Stop() error
-}
-
-// A Job is a function of the program and when it runs. Name, Schedule and Func are
-// required; the zero value of every other field means the default, which the defaults
-// section of a file may change. A job that takes params, excludes days or ends one day
-// belongs into config.yaml.
-type Job struct {
-	// Name is unique among the jobs of the program and of the file.
-	Name string
-	// Schedule is 5 to 7 cron fields, @daily and the like, @every 30s, or
-	// @at 2027-01-01T00:00:00Z.
-	Schedule string
-	// Func does the work. It is called on one replica for each tick.
-	Func func(ctx context.Context, run jobs.Run) error
-
-	// Timeout is how long one run may take. Default scheduler.DefaultTimeout, 1 h.
-	Timeout time.Duration
-	// Timezone is that of the schedule. Default Config.Timezone.
-	Timezone string
-	// Description is for people.
-	Description string
-	// Overlap is the policy for a tick that comes during an earlier run. Default
-	// scheduler.OverlapSkip.
-	Overlap jobs.Overlap
-	// OnCrash is the policy for a run whose replica died. Default scheduler.CrashSkip: a
-	// tick runs at most once.
-	OnCrash jobs.OnCrash
-	// CatchUp says which ticks that no replica could run are run later. Default: none.
-	CatchUp jobs.CatchUp
-	// Retry says when the function is called again after it failed. Default: never.
-	Retry jobs.Retry
-	// Jitter delays each tick by less than this, as much on every replica.
-	Jitter time.Duration
-	// Labels are those that a replica must have to run the job.
-	Labels map[string]string
-	// Priority: where a limit makes jobs wait, the larger goes first.
-	Priority int
-	// History bounds the stored ticks, runs and logs.
-	History jobs.History
-	// Tags are names by which many jobs are paused at once.
-	Tags []string
-	// OnSuccess and OnFailure name jobs that are triggered when a run has succeeded, or
-	// has failed or timed out.
-	OnSuccess, OnFailure []string
-	// Formerly is the first name of a job that was renamed: its ledger, tokens and claims
-	// go on.
-	Formerly string
-}
-
-// addJobs adds the jobs of the program to those of the file.
-func addJobs(cfg *config.Config, list []Job) error {
-	read := cfg.Jobs
-	cfg.Jobs = maps.Clone(read)
-	if cfg.Jobs == nil {
-		cfg.Jobs = map[string]config.JobConfig{}
-	}
-	var errs []error
-	for _, job := range list {
-		_, inFile := read[job.Name]
-		_, twice := cfg.Jobs[job.Name]
-		switch {
-		case inFile:
-			errs = append(errs, cfg.Wrong("the program has a job of this name, too; rename one", "jobs", job.Name))
-			continue
-		case twice:
-			errs = append(errs, cfg.Wrong("the program has two jobs of this name; rename one", "jobs", job.Name))
-			continue
-		}
-		cfg.Jobs[job.Name] = job.over(cfg.Defaults)
-		cfg.Program("jobs", job.Name)
-	}
-	return errors.Join(errs...)
-}
-
-// over returns the job as a file would have it, whose defaults hold for it, too.
-func (j Job) over(defaults config.JobPolicy) config.JobConfig {
-	made := config.JobConfig{
-		Handler: j.Func, Description: j.Description, OnSuccess: j.OnSuccess, OnFailure: j.OnFailure, Formerly: j.Formerly,
-		JobPolicy: config.JobPolicy{
-			Timeout: j.Timeout, Timezone: j.Timezone, Overlap: j.Overlap, OnCrash: j.OnCrash, CatchUp: j.CatchUp, Retry: j.Retry, Jitter: j.Jitter,
-			Labels: j.Labels, Priority: j.Priority, History: config.HistoryConfig(j.History), Tags: j.Tags,
-		}.Or(defaults),
-	}
-	made.History.MaxBytes = max(made.History.MaxBytes, 0) // negative: no logs
-	if j.Schedule != "" {
-		made.Schedule = config.Specs{j.Schedule}
-	}
-	return made
 }

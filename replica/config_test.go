@@ -19,7 +19,7 @@ func nothing(context.Context, jobs.Run) error { return nil }
 // What a program does not set is as in a file that does not say it.
 func TestZeroValuesAreDefaults(t *testing.T) {
 	t.Parallel()
-	made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []Job{{Name: "a", Schedule: "@daily", Func: nothing}}}.over(config.Default())
+	made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []jobs.Job{{Name: "a", Spec: "@daily", Handler: nothing}}}.over(config.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 	}
 	cfg.Redis = Redis{Nodes: []string{"redis://h"}}
 	cfg.Lock.TTL = 5 * time.Second
-	cfg.Jobs = []Job{{Name: "b", Schedule: "@daily", Func: nothing, Retry: jobs.Retry{Attempts: 3, Backoff: time.Hour}, History: jobs.History{MaxBytes: -1}}}
+	cfg.Jobs = []jobs.Job{{Name: "b", Spec: "@daily", Handler: nothing, Retry: jobs.Retry{Attempts: 3, Backoff: time.Hour}, History: jobs.History{MaxBytes: -1}}}
 	made, err := cfg.over(cfg.File.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -107,11 +107,11 @@ func TestMistakesOfTheProgram(t *testing.T) {
 	nodes := Redis{Nodes: []string{"redis://h"}}
 	for want, cfg := range map[string]Config{
 		"redis.nodes: no nodes are listed": {},
-		"jobs.a: has no func":              {Redis: nodes, Jobs: []Job{{Name: "a", Schedule: "@daily"}}},
-		"jobs.a: has no schedule":          {Redis: nodes, Jobs: []Job{{Name: "a", Func: nothing}}},
-		"jobs.a.schedule: ":                {Redis: nodes, Jobs: []Job{{Name: "a", Schedule: "daily", Func: nothing}}},
-		"jobs.a: the program has two":      {Redis: nodes, Jobs: []Job{{Name: "a", Schedule: "@daily", Func: nothing}, {Name: "a", Schedule: "@daily", Func: nothing}}},
-		`"" is not a job name`:             {Redis: nodes, Jobs: []Job{{Schedule: "@daily", Func: nothing}}},
+		"jobs.a: has no func":              {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "@daily"}}},
+		"jobs.a: has no schedule":          {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Handler: nothing}}},
+		"jobs.a.schedule: ":                {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "daily", Handler: nothing}}},
+		"jobs.a: the program has two":      {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "@daily", Handler: nothing}, {Name: "a", Spec: "@daily", Handler: nothing}}},
+		`"" is not a job name`:             {Redis: nodes, Jobs: []jobs.Job{{Spec: "@daily", Handler: nothing}}},
 		"lock.ttl: 1m0s is not below":      {Redis: nodes, Lock: Lock{TTL: time.Minute}},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
@@ -125,7 +125,7 @@ func TestMistakesOfTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Jobs = []Job{{Name: "a", Schedule: "@daily", Func: nothing}, {Name: "b", Schedule: "@daily", Func: nothing, Timeout: -1}}
+	cfg.Jobs = []jobs.Job{{Name: "a", Spec: "@daily", Handler: nothing}, {Name: "b", Spec: "@daily", Handler: nothing, Timeout: -1}}
 	_, err = New(cfg)
 	for _, want := range []string{file + ":3:3: jobs.a: the program has a job of this name, too", "the program: jobs.b.timeout: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -141,7 +141,7 @@ func TestJobsOfTheProgram(t *testing.T) {
 		var own chan jobs.Run
 		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, c *Config) {
 			own = r.ran
-			c.Jobs = []Job{{Name: "mine", Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error {
+			c.Jobs = []jobs.Job{{Name: "mine", Spec: "@every 1s", Handler: func(_ context.Context, run jobs.Run) error {
 				own <- run
 				return nil
 			}}}
@@ -168,7 +168,7 @@ func TestRunOfAConfig(t *testing.T) {
 		told := make(chan jobs.Previous, 100)
 		r, err := New(Config{
 			Redis: Redis{Nodes: minis.URLs(), Dial: minis.Dial, Embedded: true}, Logger: logTo(t.Output()),
-			Jobs: []Job{{Name: "a", Schedule: "@every 1s", Func: func(ctx context.Context, run jobs.Run) error {
+			Jobs: []jobs.Job{{Name: "a", Spec: "@every 1s", Handler: func(ctx context.Context, run jobs.Run) error {
 				before, err := run.Previous(ctx)
 				told <- before
 				ran <- run

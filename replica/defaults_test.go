@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ func TestDefaultsHoldForJobsInGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, stop := newReloading(t, "defaults: {timeout: 2s, tags: [nightly], overlap: queue, priority: 3, group: g}\ngroups: {g: {max_running: 9}}\n", func(_ *reloading, o *Config) {
-			o.Jobs = []Job{{Name: "own", Schedule: "@every 1s", Func: limited}}
+			o.Jobs = []jobs.Job{{Name: "own", Spec: "@every 1s", Handler: limited}}
 			o.Source = scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
 				return []jobs.Job{{Name: "sourced", Schedule: second, Handler: limited}}, nil
 			})
@@ -72,7 +73,7 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 	d.History, d.Labels, d.Tags, d.Paused = config.HistoryConfig{Keep: 7, MaxAge: time.Hour}, map[string]string{"a": "b"}, []string{"t"}, true
 	nothing := func(context.Context, jobs.Run) error { return nil }
 	made := *cfg
-	if err := addJobs(&made, []Job{{Name: "own", Schedule: "0 2 * * *", Func: nothing}}); err != nil {
+	if err := made.AddJobs([]jobs.Job{{Name: "own", Spec: "0 2 * * *", Handler: nothing}}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := made.JobList(jobs.NewRegistry())
@@ -83,7 +84,7 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 	if next := own.Schedule.Next(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)); next.Hour() != 17 {
 		t.Errorf("the schedule is in UTC: %v", next)
 	}
-	whole := cfg.Complete(jobs.Job{Name: own.Name, Schedule: own.Schedule, Handler: own.Handler, Hash: own.Hash, Spec: own.Spec, Timezone: own.Timezone, Code: own.Code, Params: own.Params})
+	whole := completed(t, cfg, jobs.Job{Name: own.Name, Schedule: own.Schedule, Handler: own.Handler, Hash: own.Hash, Spec: own.Spec, Timezone: own.Timezone, Code: own.Code, Params: own.Params})
 	own.Handler, whole.Handler, own.Settings, whole.Settings, own.Bind, whole.Bind = nil, nil, nil, nil, nil, nil
 	if !reflect.DeepEqual(own, whole) {
 		t.Errorf("a job of a source: %+v\nof the program: %+v", whole, own)
@@ -93,8 +94,34 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 		CatchUp: jobs.CatchUp{Mode: jobs.CatchUpAll, Window: time.Hour, Max: 1}, Retry: jobs.Retry{Attempts: 1, Backoff: 1, MaxBackoff: 2, AttemptTimeout: 3},
 		History: jobs.History{Keep: 1, MaxAge: 1, MaxBytes: 1}, Labels: map[string]string{}, Tags: []string{}, Paused: true,
 	}
-	if got := cfg.Complete(says); !reflect.DeepEqual(got, says) {
+	if got := completed(t, cfg, says); !reflect.DeepEqual(got, says) {
 		t.Errorf("%+v becomes %+v", says, got)
+	}
+}
+
+// completed is a job of a Source as the scheduler gets it.
+func completed(t *testing.T, cfg *config.Config, job jobs.Job) jobs.Job {
+	t.Helper()
+	list, err := cfg.Complete([]jobs.Job{job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list[0]
+}
+
+// A job of a Source may have its schedule as text, to which the defaults apply as in the file.
+func TestSourceHasSchedulesAsText(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Scheduler.Timezone = "Asia/Tokyo"
+	cfg.Defaults.EndsAt = time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC)
+	job := completed(t, cfg, jobs.Job{Name: "j", Spec: "0 2 * * *", Handler: nothing})
+	first := job.Schedule.Next(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
+	if first.Hour() != 17 || !job.Schedule.Next(first).IsZero() || job.Timezone != "Asia/Tokyo" {
+		t.Errorf("%v in %s, then %v", first, job.Timezone, job.Schedule.Next(first))
+	}
+	if _, err := cfg.Complete([]jobs.Job{{Name: "j", Spec: "0 25 * * *", Handler: nothing}}); err == nil || !strings.HasPrefix(err.Error(), "jobs.j.schedule: ") {
+		t.Errorf("an impossible schedule: %v", err)
 	}
 }
 
@@ -108,14 +135,14 @@ func TestOnePauseBoundsTheOther(t *testing.T) {
 		{MaxBackoff: 500 * time.Millisecond}:              {Attempts: 1, Backoff: 500 * time.Millisecond, MaxBackoff: 500 * time.Millisecond},
 		{Backoff: 2 * time.Minute, MaxBackoff: time.Hour}: {Attempts: 1, Backoff: 2 * time.Minute, MaxBackoff: time.Hour},
 	} {
-		made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []Job{{Name: "own", Schedule: "@daily", Func: nothing, Retry: says}}}.over(cfg)
+		made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []jobs.Job{{Name: "own", Spec: "@daily", Handler: nothing, Retry: says}}}.over(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := made.Check(nil); err != nil {
 			t.Error(err)
 		}
-		if own, sourced := made.Jobs["own"].Retry, cfg.Complete(jobs.Job{Retry: says}).Retry; own != want || sourced != want {
+		if own, sourced := made.Jobs["own"].Retry, completed(t, cfg, jobs.Job{Retry: says}).Retry; own != want || sourced != want {
 			t.Errorf("%+v becomes %+v, and %+v of a source, want %+v", says, own, sourced, want)
 		}
 	}

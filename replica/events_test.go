@@ -114,7 +114,7 @@ func TestLeaseThatIsNotExtendedIsToldOnce(t *testing.T) {
 							failed.Add(1)
 						}
 					},
-					Jobs: []Job{{Name: "j", Schedule: "@every 1m", Func: func(ctx context.Context, _ jobs.Run) error {
+					Jobs: []jobs.Job{{Name: "j", Spec: "@every 1m", Handler: func(ctx context.Context, _ jobs.Run) error {
 						<-ctx.Done()
 						return ctx.Err()
 					}}},
@@ -170,7 +170,7 @@ func TestReplicaOfTheProgramsLogger(t *testing.T) {
 		m := declaredNew(t)
 		var log logtest.Buffer
 		own := slog.New(slog.NewJSONHandler(&log, nil)).With("replica", "eu-1")
-		r, err := New(Config{ID: "web", Store: m, Logger: own, Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error {
+		r, err := New(Config{ID: "web", Store: m, Logger: own, Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: func(_ context.Context, run jobs.Run) error {
 			run.Logger.Info("hello")
 			return nil
 		}}}})

@@ -39,7 +39,7 @@ func ExampleConfig_traces() {
 	r, err := replica.New(replica.Config{
 		Redis:  replica.Redis{Nodes: embedded.URLs(), Embedded: true, RestartGrace: time.Second},
 		Lock:   replica.Lock{TTL: 900 * time.Millisecond}, // short, so that the wait for new nodes is
-		Jobs:   []replica.Job{{Name: "report", Schedule: "@every 1s", Func: report}},
+		Jobs:   []jobs.Job{{Name: "report", Spec: "@every 1s", Handler: report}},
 		Logger: slog.New(slog.DiscardHandler),
 		Traces: traces.New(provider),
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/jobs"
 )
 
 // Twenty replicas without work send at most 20 calls a second to one store: they read the
@@ -32,7 +33,7 @@ func TestIdleReplicasOnOneStore(t *testing.T) {
 			var ran ranTicks
 			r, err := New(Config{
 				ID: fmt.Sprint("replica-", n), Store: m, Logger: logTo(io.Discard),
-				Jobs: []Job{{Name: "j", Schedule: "0 0 1 1 *", Func: ran.run}},
+				Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: ran.run}},
 			})
 			if err != nil {
 				t.Fatal(err)

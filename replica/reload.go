@@ -161,7 +161,7 @@ func (l *reloader) checkWhole(next *config.Config) error {
 // ofFile returns the names and keys of the jobs that are not the program's.
 func ofFile(cfg *config.Config) (list []jobs.Job) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Jobs)) {
-		if j := cfg.Jobs[name]; j.Handler == nil {
+		if j := cfg.Jobs[name]; j.Program == nil {
 			list = append(list, jobs.Job{Name: name, Key: j.Formerly})
 		}
 	}

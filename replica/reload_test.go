@@ -356,7 +356,7 @@ func TestReloadCountsJobsOfTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, o *Config) {
 			for _, name := range []string{"x", "y", "z"} {
-				o.Jobs = append(o.Jobs, Job{Name: name, Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error { return nil }})
+				o.Jobs = append(o.Jobs, jobs.Job{Name: name, Spec: "@every 1s", Handler: func(_ context.Context, run jobs.Run) error { return nil }})
 			}
 		})
 		defer stop()

@@ -36,7 +36,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 				serve := func(id, service string) (*Replica, error) {
 					cfg := base
 					cfg.ID, cfg.Service, cfg.Namespace, cfg.Logger = id, service, "shared", logTo(t.Output())
-					cfg.Jobs = []Job{{Name: id, Schedule: "@every 1s", Func: ran.run}}
+					cfg.Jobs = []jobs.Job{{Name: id, Spec: "@every 1s", Handler: ran.run}}
 					r, err := New(cfg)
 					if err != nil {
 						t.Fatal(err)
@@ -61,7 +61,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 				belongs("shop", "shop", "")
 				belongs("billing", "billing", "shop")
 				belongs("anybody", "", "shop")
-				reader, err := New(Config{ID: "reader", Namespace: "shared", Redis: base.Redis, Store: base.Store, Logger: logTo(t.Output()), Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}}})
+				reader, err := New(Config{ID: "reader", Namespace: "shared", Redis: base.Redis, Store: base.Store, Logger: logTo(t.Output()), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +107,7 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 		var ran ranTicks
 		logs := [2]logtest.Buffer{}
 		serve := func(log *logtest.Buffer) (*Replica, func() error) {
-			r, err := New(Config{ID: "web", Store: m, Logger: logTo(log), Jobs: []Job{{Name: "j", Schedule: "@every 10s", Func: ran.run}}})
+			r, err := New(Config{ID: "web", Store: m, Logger: logTo(log), Jobs: []jobs.Job{{Name: "j", Spec: "@every 10s", Handler: ran.run}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,9 +136,9 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		rows, err = view.ControlOf(first.store).Replicas(t.Context())
 		served, err2 := view.ControlOf(first.store).Jobs(t.Context(), view.JobQuery{})
-		jobs := served.Items
-		if err != nil || len(rows) != 1 || rows[0].Shared || err2 != nil || len(jobs) != 1 || !jobs[0].Live {
-			t.Errorf("after one has stopped, listed are %+v, %v, and the jobs %+v, %v", rows, err, jobs, err2)
+		list := served.Items
+		if err != nil || len(rows) != 1 || rows[0].Shared || err2 != nil || len(list) != 1 || !list[0].Live {
+			t.Errorf("after one has stopped, listed are %+v, %v, and the jobs %+v, %v", rows, err, list, err2)
 		}
 		if err := stopFirst(); err != nil {
 			t.Error(err)
@@ -172,7 +172,7 @@ func TestTwoServicesInOneNamespace(t *testing.T) {
 		logs := [2]logtest.Buffer{}
 		var one *Replica
 		for i, fn := range []func(context.Context, jobs.Run) error{shop.run, func(ctx context.Context, run jobs.Run) error { return billing.run(ctx, run) }} {
-			r, err := New(Config{ID: []string{"shop", "billing"}[i], Store: m, Logger: logTo(&logs[i]), Jobs: []Job{{Name: "invoices", Schedule: "@every 10s", Func: fn}}})
+			r, err := New(Config{ID: []string{"shop", "billing"}[i], Store: m, Logger: logTo(&logs[i]), Jobs: []jobs.Job{{Name: "invoices", Spec: "@every 10s", Handler: fn}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -236,10 +236,9 @@ func (r *Replica) completed(source scheduler.Source) scheduler.Source {
 		if err != nil {
 			return nil, err
 		}
-		settings := r.settingsShown.Load()
-		whole := make([]jobs.Job, len(list))
-		for i, job := range list {
-			whole[i] = settings.Complete(job)
+		whole, err := r.settingsShown.Load().Complete(list)
+		if err != nil {
+			return nil, err
 		}
 		r.tags.sourced.Store(tagsIn(whole))
 		return whole, nil

@@ -70,7 +70,7 @@ func TestReplicasOnOneStore(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			r, err := New(Config{
 				ID: id, Store: m, Logger: logTo(io.Discard),
-				Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}},
+				Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -108,7 +108,7 @@ func TestFailoverBetweenRareTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(kvtest.Memory) // nobody declares it new
 		var ran ranTicks
-		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "0 * * * *", Func: ran.run}}})
+		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 * * * *", Handler: ran.run}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 			return nil
 		}}
 		var ran ranTicks
-		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}}})
+		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,9 +213,9 @@ func TestTicksOfAnOutageSayWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		var ran ranTicks
-		var list []Job
+		var list []jobs.Job
 		for _, every := range []string{"1s", "2s", "5s"} {
-			list = append(list, Job{Name: "j" + every, Schedule: "@every " + every, Func: ran.run})
+			list = append(list, jobs.Job{Name: "j" + every, Spec: "@every " + every, Handler: ran.run})
 		}
 		var r *Replica
 		for _, id := range []string{"a", "b", "c"} {
@@ -285,7 +285,7 @@ func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		full.Store(true)
-		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "0 0 1 1 *", Func: new(ranTicks).run}}})
+		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: new(ranTicks).run}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/jobs"
 )
 
 // When the slot of a namespace moves to another master of a Redis Cluster, replicas go on there after
@@ -28,7 +29,7 @@ func TestMovedSlot(t *testing.T) {
 	var ran ranTicks
 	var logs [2]logtest.Buffer
 	for i := range logs {
-		r, err := New(Config{ID: []string{"a", "b"}[i], Namespace: config.Default().Namespace, Redis: at, Lock: Lock{TTL: 6 * time.Second}, Logger: logTo(&logs[i]), Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}}})
+		r, err := New(Config{ID: []string{"a", "b"}[i], Namespace: config.Default().Namespace, Redis: at, Lock: Lock{TTL: 6 * time.Second}, Logger: logTo(&logs[i]), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 		if err != nil {
 			t.Fatal(err)
 		}

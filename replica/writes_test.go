@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/jobs"
 )
 
 // A replica is not ready while too few nodes take writes, or the one Redis does not: at its start,
@@ -30,7 +31,7 @@ func TestReadyMeansThatNodesTakeWrites(t *testing.T) {
 		}
 		run := func() *Replica {
 			t.Helper()
-			r, err := New(Config{ID: "a", Redis: redis, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "0 0 1 1 *", Func: new(ranTicks).run}}})
+			r, err := New(Config{ID: "a", Redis: redis, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: new(ranTicks).run}}})
 			if err != nil {
 				t.Fatal(err)
 			}

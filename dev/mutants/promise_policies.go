@@ -22,7 +22,7 @@ var policies = promise{
 			{engine + "internal/attempt/call.go", "j.Timeout > 0", "j.Timeout < 0"},
 		}},
 		{"timeout: a job of a Source has no defaults", in(replica, "TestDefaultsHoldForJobsInGo"), []edit{
-			{replica + "serving.go", "whole[i] = settings.Complete(job)", "whole[i] = job\n\t\t\t_ = settings"},
+			{replica + "serving.go", "whole, err := r.settingsShown.Load().Complete(list)", "whole := list"},
 		}},
 		{"overlap: two runs on one replica", in(engine, "TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"), []edit{
 			{engine + "internal/attempt/admit.go", "if run == nil {", "if run == nil || run != nil {"},

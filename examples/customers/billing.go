@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // Billing makes jobs of the table's rows: it is the scheduler.Source.
@@ -26,13 +25,8 @@ func (b *billing) Jobs(ctx context.Context) ([]jobs.Job, error) {
 	}
 	var list []jobs.Job
 	for customer, spec := range rows {
-		schedule, err := schedule.Parse(spec, schedule.Options{})
-		if err != nil {
-			return nil, fmt.Errorf("customer %s: %w", customer, err)
-		}
 		list = append(list, jobs.Job{
-			Name: "invoice-" + customer, Schedule: schedule, Timeout: time.Minute,
-			Func: "invoice", Spec: spec,
+			Name: "invoice-" + customer, Spec: spec, Func: "invoice", Timeout: time.Minute,
 			Handler: func(_ context.Context, run jobs.Run) error { return b.invoice(customer, run) },
 		})
 	}

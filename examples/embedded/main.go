@@ -62,7 +62,7 @@ func run(ctx context.Context, out io.Writer) error {
 	r, err := replica.New(replica.Config{
 		Redis: replica.Redis{Nodes: nodes.URLs(), Embedded: true, RestartGrace: 2 * time.Second},
 		Lock:  replica.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
-		Jobs:  []replica.Job{{Name: "count", Schedule: "@every 2s", Func: s.count}},
+		Jobs:  []jobs.Job{{Name: "count", Spec: "@every 2s", Handler: s.count}},
 	})
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func main() {
 func newReplica(nodes replica.Redis) (*replica.Replica, error) {
 	return replica.New(replica.Config{
 		Redis: nodes,
-		Jobs:  []replica.Job{{Name: "report", Schedule: "* * * * *", Func: report, Timeout: 30 * time.Second}},
+		Jobs:  []jobs.Job{{Name: "report", Spec: "* * * * *", Handler: report, Timeout: 30 * time.Second}},
 	})
 }
 

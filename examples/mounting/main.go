@@ -103,7 +103,7 @@ func newReplica(urls []string) (*replica.Replica, error) {
 	return replica.New(replica.Config{
 		Redis: replica.Redis{Nodes: urls, Embedded: true, RestartGrace: 2 * time.Second},
 		Lock:  replica.Lock{TTL: 1500 * time.Millisecond}, // short, since new nodes abstain for as long
-		Jobs: []replica.Job{{Name: "greet", Schedule: "@yearly", Func: func(_ context.Context, run jobs.Run) error {
+		Jobs: []jobs.Job{{Name: "greet", Spec: "@yearly", Handler: func(_ context.Context, run jobs.Run) error {
 			run.Logger.Info("hello")
 			return nil
 		}}},

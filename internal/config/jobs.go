@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
@@ -56,78 +54,111 @@ func (c *Config) JobList(registry *jobs.Registry) ([]jobs.Job, error) {
 	return list, nil
 }
 
-// Complete returns a job of a Source with the defaults in place of zero values, as jobs of the file
-// have them. Its schedule is what the program made it: no default concerns it.
-func (c *Config) Complete(job jobs.Job) jobs.Job {
-	JobPolicy{
-		Timeout: job.Timeout, Jitter: job.Jitter, LateAfter: job.LateAfter, Overlap: job.Overlap, OnCrash: job.OnCrash, Priority: job.Priority,
-		CatchUp: job.CatchUp, Retry: job.Retry, History: HistoryConfig(job.History), Labels: job.Labels, Tags: job.Tags, Paused: job.Paused,
-	}.Or(c.Defaults).apply(&job)
-	if group := c.Defaults.Group; job.Group == "" && group != "" {
-		job.Group, job.GroupSize = group, c.Groups[group].MaxRunning
+// AddJobs adds the jobs of the program to those of the file, whose defaults hold for them, too.
+func (c *Config) AddJobs(list []jobs.Job) error {
+	read := c.Jobs
+	c.Jobs = maps.Clone(read)
+	if c.Jobs == nil {
+		c.Jobs = map[string]JobConfig{}
 	}
-	return job
-}
-
-// Or returns the policy with the settings of the defaults in place of its zero values. A list or
-// map that is empty, but not nil, is no zero value. Of two pauses between calls, the one that is
-// set bounds the other.
-func (policy JobPolicy) Or(defaults JobPolicy) JobPolicy {
-	own := policy.Retry
-	orDefault(reflect.ValueOf(&policy).Elem(), reflect.ValueOf(defaults))
-	if own.MaxBackoff == 0 {
-		policy.Retry.MaxBackoff = max(policy.Retry.MaxBackoff, own.Backoff)
-	}
-	if own.Backoff == 0 {
-		policy.Retry.Backoff = min(policy.Retry.Backoff, policy.Retry.MaxBackoff)
-	}
-	return policy
-}
-
-func orDefault(own, defaults reflect.Value) {
-	for i := range own.NumField() {
-		switch field := own.Field(i); {
-		case field.IsZero():
-			field.Set(defaults.Field(i))
-		case field.Kind() == reflect.Struct && field.Type() != reflect.TypeFor[time.Time]():
-			orDefault(field, defaults.Field(i))
+	var errs []error
+	for _, job := range list {
+		_, inFile := read[job.Name]
+		_, twice := c.Jobs[job.Name]
+		switch {
+		case inFile:
+			errs = append(errs, c.Wrong("the program has a job of this name, too; rename one", "jobs", job.Name))
+		case twice:
+			errs = append(errs, c.Wrong("the program has two jobs of this name; rename one", "jobs", job.Name))
+		default:
+			c.Jobs[job.Name] = ofProgram(job, c.Defaults)
+			c.Program("jobs", job.Name)
 		}
 	}
+	return errors.Join(errs...)
 }
 
-// apply puts the policy into a job, but for its schedule and its group.
-func (policy JobPolicy) apply(job *jobs.Job) {
-	job.Timeout, job.Jitter, job.LateAfter = policy.Timeout, policy.Jitter, policy.LateAfter
-	job.Overlap, job.OnCrash, job.Priority = policy.Overlap, policy.OnCrash, policy.Priority
-	job.CatchUp, job.Retry, job.History = policy.CatchUp, policy.Retry, policy.History.build()
-	job.Labels, job.Tags, job.Paused = policy.Labels, policy.Tags, policy.Paused
+// ofProgram returns a job of the program as a file would have it.
+func ofProgram(job jobs.Job, defaults JobPolicy) JobConfig {
+	made := JobConfig{
+		Program: &job, Func: job.Func, Description: job.Description,
+		OnSuccess: job.OnSuccess, OnFailure: job.OnFailure, Formerly: job.Key,
+	}
+	copyFields(&made.JobPolicy, &job)
+	made.JobPolicy = made.Or(defaults)
+	made.History.MaxBytes = max(made.History.MaxBytes, 0) // negative: no logs
+	if job.Schedule == nil && job.Spec != "" {
+		made.Schedule = Specs{job.Spec}
+	}
+	return made
+}
+
+// Complete returns the jobs of a Source with the defaults in place of zero values, as jobs of the
+// file have them. No default concerns a Schedule that the program made.
+func (c *Config) Complete(list []jobs.Job) ([]jobs.Job, error) {
+	b := c.builder(&problems{origin: c.origin}, nil)
+	b.problems = &problems{} // no place in the file is that of these jobs
+	whole := make([]jobs.Job, len(list))
+	for i, job := range list {
+		whole[i] = b.complete(job.Name, ofProgram(job, c.Defaults))
+	}
+	return whole, b.err()
+}
+
+// complete returns a job of the program with its schedule and its policies.
+func (b *builder) complete(name string, job JobConfig) jobs.Job {
+	built := *job.Program
+	copyFields(&built, &job.JobPolicy)
+	built.History = job.History.build()
+	built.Timezone = job.Program.Timezone
+	if built.Schedule == nil && len(job.Schedule) > 0 {
+		built.Schedule, built.Timezone = b.schedule(path{"jobs", name}, job), b.timezone(job)
+	}
+	if size := b.cfg.Groups[job.Group].MaxRunning; job.Program.Group == "" || built.GroupSize == 0 {
+		built.GroupSize = size
+	}
+	return built
 }
 
 func (b *builder) build(name string, job JobConfig) (jobs.Job, error) {
+	if job.Program != nil {
+		return b.buildOwn(name, job)
+	}
 	built := jobs.Job{
-		Name: name, Key: job.Formerly, Hash: b.hash(job),
-		Schedule: b.schedule(path{"jobs", name}, job),
-		Group:    job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning,
-		OnSuccess: job.OnSuccess, OnFailure: job.OnFailure,
-		Func: job.Func, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
+		Name: name, Key: job.Formerly, Hash: b.hash(job), Func: job.Func, Description: job.Description,
+		OnSuccess: job.OnSuccess, OnFailure: job.OnFailure, GroupSize: b.cfg.Groups[job.Group].MaxRunning,
+		Schedule: b.schedule(path{"jobs", name}, job), Spec: job.Schedule.String(),
 		Settings: func() any { return b.shown(name) },
 	}
-	job.apply(&built)
+	copyFields(&built, &job.JobPolicy)
+	built.Timezone, built.History = b.timezone(job), job.History.build()
 	err := b.err()
-	switch {
-	case err != nil:
-	case job.Handler != nil:
-		built.Handler, built.Params = job.Handler, jobs.NoShape()
-		built.Code = runtime.FuncForPC(reflect.ValueOf(job.Handler).Pointer()).Name()
-	case b.registry != nil:
-		if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
-			return built, fmt.Errorf("job %s: %w", name, err)
-		}
-		if built.Bind = b.cfg.rebind(b.registry, job); !slices.Contains(fixedParams, job.Func) {
-			built.Params = b.registry.Shape(job.Func)
-		}
+	if err != nil || b.registry == nil {
+		return built, err
 	}
-	return built, err
+	if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
+		return built, fmt.Errorf("job %s: %w", name, err)
+	}
+	if built.Bind = b.cfg.rebind(b.registry, job); !slices.Contains(fixedParams, job.Func) {
+		built.Params = b.registry.Shape(job.Func)
+	}
+	return built, nil
+}
+
+// buildOwn returns a job of the program.
+func (b *builder) buildOwn(name string, job JobConfig) (jobs.Job, error) {
+	built := b.complete(name, job)
+	if job.Program.Schedule == nil { // otherwise the scheduler makes the hash, of its ticks, too
+		built.Hash = cmp.Or(built.Hash, b.hash(job))
+	}
+	if built.Settings == nil {
+		built.Settings = func() any { return b.shown(name) }
+	}
+	if built.Bind == nil {
+		built.Params = jobs.NoShape()
+	}
+	built.Code = cmp.Or(built.Code, runtime.FuncForPC(reflect.ValueOf(built.Handler).Pointer()).Name())
+	return built, b.err()
 }
 
 // timezone returns the name of the zone that the schedule of a job is in: that which all of its
@@ -231,7 +262,7 @@ func (b *builder) check() {
 			b.at(p.with("overlap"), "%v", err)
 		}
 		b.checkFormerly(name, job.Formerly)
-		if job.Group != defaults.Group {
+		if job.Group != defaults.Group && (job.Program == nil || job.Program.GroupSize == 0) {
 			b.checkGroup(p.with("group"), job.Group)
 		}
 		b.checkNames(p.with("on_success"), job.OnSuccess)
@@ -248,8 +279,8 @@ func (b *builder) check() {
 // checkFunc reports what is wrong with the function of a job, or its params.
 func (b *builder) checkFunc(p path, job JobConfig) {
 	switch {
-	case job.Handler != nil:
-	case job.Func == "":
+	case job.Program != nil && job.Program.Handler != nil:
+	case job.Func == "" || job.Program != nil:
 		b.at(p, "has no func; write the name of a registered function%s", known(b.registry))
 	case b.registry != nil:
 		_, err := b.registry.Bind(job.Func, job.Params, limits(b.cfg, job))
@@ -299,47 +330,6 @@ func (b *builder) checkFormerly(name, formerly string) {
 	}
 }
 
-// check checks the settings that differ from those around them, whose mistakes are reported
-// once: a job's from the defaults, theirs from those of an empty file.
-func (policy JobPolicy) check(ps *problems, p path, around JobPolicy) {
-	if policy.Timeout != around.Timeout {
-		ps.positive(p.with("timeout"), policy.Timeout)
-	}
-	if policy.Timezone != around.Timezone && policy.Timezone != "" {
-		ps.zone(p.with("timezone"), policy.Timezone)
-	}
-	if policy.LateAfter != around.LateAfter {
-		ps.notNegative(p.with("late_after"), policy.LateAfter)
-	}
-	if policy.History != around.History {
-		policy.History.check(ps, p.with("history"))
-	}
-	if policy.Retry != around.Retry || policy.Timeout != around.Timeout {
-		policy.checkRetry(ps, p.with("retry"))
-	}
-	if !maps.Equal(policy.Labels, around.Labels) {
-		ps.labels(p.with("labels"), policy.Labels)
-	}
-	if policy.CatchUp != around.CatchUp {
-		ps.positive(p.with("catch_up", "window"), policy.CatchUp.Window)
-		if n := policy.CatchUp.Max; n < 1 {
-			ps.at(p.with("catch_up", "max"), "%d ticks are none; write a number from 1, or `mode: none`", n)
-		}
-	}
-	if !slices.Equal(policy.Tags, around.Tags) {
-		ps.tags(p.with("tags"), policy.Tags)
-	}
-}
-
-// tags checks what jobs are paused by.
-func (ps *problems) tags(p path, tags []string) {
-	for i, tag := range tags {
-		if !commands.ValidTag(tag) {
-			ps.at(p.with(strconv.Itoa(i)), "%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", tag)
-		}
-	}
-}
-
 // bind reports each of the errors of binding a function at its place. If params were resolved for
 // that, no message shows what their references stand for.
 func (b *builder) bind(p path, err error, resolved map[string]any) {
@@ -379,25 +369,6 @@ func known(registry *jobs.Registry) string {
 	return ": " + strings.Join(registry.Names(), ", ")
 }
 
-// check checks how much of the past is kept.
-func (h HistoryConfig) check(ps *problems, p path) {
-	if h.Keep < 1 || h.Keep > jobs.MaxKeep {
-		ps.at(p.with("keep"), "%d entries; write 1 to %d", h.Keep, jobs.MaxKeep)
-	}
-	ps.notNegative(p.with("max_age"), h.MaxAge)
-	if h.MaxBytes < 0 {
-		ps.at(p.with("max_bytes"), "%d is negative; write 0 to keep no logs, or more", h.MaxBytes)
-	}
-}
-
-func (h HistoryConfig) build() jobs.History {
-	bytes := h.MaxBytes
-	if bytes == 0 {
-		bytes = -1
-	}
-	return jobs.History{Keep: h.Keep, MaxAge: h.MaxAge, MaxBytes: bytes}
-}
-
 // checkNames reports names that are no jobs in a list of jobs.
 func (b *builder) checkNames(p path, names []string) {
 	for i, name := range names {
@@ -427,66 +398,4 @@ func (b *builder) checkCircle() {
 		p = path{"jobs", circle[0], "on_success"}
 	}
 	b.at(p, "these jobs trigger each other without end: %s; take one out", strings.Join(circle, " → "))
-}
-
-// labelWord is what a label and its value may look like: they stand in reasons
-// and listings as key=value.
-var labelWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
-
-// labels checks what a replica has, or a job wants.
-func (ps *problems) labels(p path, labels map[string]string) {
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		const rule = "use up to 100 letters, digits and . _ / -, starting with a letter or digit"
-		if !labelWord.MatchString(key) {
-			ps.atKey(p.with(key), "%q is not a label; %s", key, rule)
-		} else if value := labels[key]; !labelWord.MatchString(value) && !ps.has(p.with(key)) {
-			ps.at(p.with(key), "%q is not the value of a label; %s", value, rule)
-		}
-	}
-}
-
-// checkRetry checks how often a function is called again, and when.
-func (policy JobPolicy) checkRetry(ps *problems, p path) {
-	r := policy.Retry
-	if r.Attempts < 1 && !ps.has(p.with("attempts")) {
-		ps.at(p.with("attempts"), "%d calls of the function are none; write 1 for no retry, or more", r.Attempts)
-	}
-	ps.notNegative(p.with("attempt_timeout"), r.AttemptTimeout)
-	if policy.Timeout > 0 && r.AttemptTimeout > policy.Timeout {
-		ps.at(p.with("attempt_timeout"), "%v is above the timeout of the whole run (%v), so it would never be reached; write less, or raise timeout",
-			r.AttemptTimeout, policy.Timeout)
-	}
-	positive := ps.positive(p.with("backoff"), r.Backoff)
-	if ps.positive(p.with("max_backoff"), r.MaxBackoff) && positive && r.Backoff > r.MaxBackoff {
-		ps.at(p.with("backoff"), "%v is above max_backoff (%v); lower it, or raise max_backoff", r.Backoff, r.MaxBackoff)
-	}
-}
-
-// checkGroups checks the limits that jobs share.
-func (b *builder) checkGroups() {
-	for _, name := range slices.Sorted(maps.Keys(b.cfg.Groups)) {
-		p := path{"groups", name}
-		if !jobName.MatchString(name) {
-			b.atKey(p, "%q is not the name of a group; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
-		}
-		if n := b.cfg.Groups[name].MaxRunning; n < 1 && !b.has(p.with("max_running")) && !b.has(p) {
-			b.at(p.with("max_running"), "%d runs at once are none; write 1 or more", n)
-		}
-	}
-}
-
-// checkGroup checks the name of a group that a job is in.
-func (b *builder) checkGroup(p path, name string) {
-	if _, known := b.cfg.Groups[name]; name == "" || known {
-		return
-	}
-	names := slices.Sorted(maps.Keys(b.cfg.Groups))
-	switch near := decode.Nearest(name, names); {
-	case near != "":
-		b.at(p, "no group is named %q; did you mean %s?", name, near)
-	case len(names) > 0:
-		b.at(p, "no group is named %q; groups has %s", name, strings.Join(names, ", "))
-	default:
-		b.at(p, "no group is named %q; write it under groups, such as `groups: {%s: {max_running: 1}}`", name, name)
-	}
 }

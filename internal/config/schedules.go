@@ -38,6 +38,10 @@ type CalendarConfig struct {
 // schedule puts the schedule of the job at p together and reports what is
 // wrong with it. Unknown zones and calendars are reported elsewhere.
 func (b *builder) schedule(p path, job JobConfig) schedule.Schedule {
+	if job.Program != nil && job.Program.Schedule != nil {
+		b.jitter(p.with("jitter"), job.Program.Schedule, job.Jitter)
+		return job.Program.Schedule
+	}
 	if len(job.Schedule) == 0 {
 		if !b.has(p.with("schedule")) {
 			b.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")

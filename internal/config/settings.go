@@ -229,7 +229,7 @@ type JobConfig struct {
 	Description string         `json:"description,omitempty" jsonschema:"Text for people."`
 	OnSuccess   []string       `json:"on_success,omitempty" jsonschema:"Jobs to trigger after a success."`
 	OnFailure   []string       `json:"on_failure,omitempty" jsonschema:"Jobs to trigger after a failure or a timeout."`
-	Handler     jobs.Handler   `json:"-"` // of a job of the program, instead of func
+	Program     *jobs.Job      `json:"-"` // has what only a program gives a job; nil: it is in the file
 	Formerly    string         `json:"formerly,omitempty" jsonschema:"The first name of a renamed job: it keeps its ledger, claims and tokens. Leave it there for good."`
 	JobPolicy
 }

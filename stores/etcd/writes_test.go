@@ -63,7 +63,7 @@ func TestNoSpace(t *testing.T) {
 	}
 	r, err := replica.New(replica.Config{
 		Store: &Store{Endpoints: w.URLs()}, Logger: slog.New(slog.DiscardHandler), ProbesListen: "127.0.0.1:0",
-		Jobs: []replica.Job{{Name: "j", Schedule: "0 0 1 1 *", Func: func(context.Context, jobs.Run) error { return nil }}},
+		Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: func(context.Context, jobs.Run) error { return nil }}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -28,8 +28,8 @@ func TestPoolsOfServices(t *testing.T) {
 		if got := s.Address(); got != want {
 			t.Errorf("the address is %s, want %s", got, want)
 		}
-		_, err = replica.New(replica.Config{Namespace: "app", Store: s, Jobs: []replica.Job{{
-			Name: "job", Schedule: "@every 1m", Func: func(context.Context, jobs.Run) error { return nil },
+		_, err = replica.New(replica.Config{Namespace: "app", Store: s, Jobs: []jobs.Job{{
+			Name: "job", Spec: "@every 1m", Handler: func(context.Context, jobs.Run) error { return nil },
 		}}})
 		if err != nil {
 			t.Errorf("a pool at %s: %v", host, err)

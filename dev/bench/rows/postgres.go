@@ -200,7 +200,7 @@ func (e Env) pgCount(ctx context.Context, p *rig.Postgres, schedule string) (sta
 		}
 		r, err := replica.New(replica.Config{
 			ID: fmt.Sprint("replica-", i), Namespace: rig.Namespace, Store: &postgres.Store{Pool: pool}, Logger: slog.New(slog.DiscardHandler),
-			Jobs: []replica.Job{{Name: "job", Schedule: schedule, Func: func(context.Context, jobs.Run) error { ran.Add(1); return nil }}},
+			Jobs: []jobs.Job{{Name: "job", Spec: schedule, Handler: func(context.Context, jobs.Run) error { ran.Add(1); return nil }}},
 		})
 		if err != nil {
 			stop()

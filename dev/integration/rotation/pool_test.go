@@ -37,9 +37,9 @@ func TestJobsHoldThePool(t *testing.T) {
 	long := make(chan error, 1)
 	cfg := replica.Config{
 		Namespace: "rotation", Store: &store.Store{Pool: pool}, Lock: replica.Lock{TTL: ttl}, Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
-		Jobs: []replica.Job{
-			{Name: "short", Schedule: "@every 1s", Func: r.count},
-			{Name: "long", Schedule: "@every 1s", Func: func(ctx context.Context, _ jobs.Run) error {
+		Jobs: []jobs.Job{
+			{Name: "short", Spec: "@every 1s", Handler: r.count},
+			{Name: "long", Spec: "@every 1s", Handler: func(ctx context.Context, _ jobs.Run) error {
 				select {
 				case <-ctx.Done():
 				case <-time.After(ttl + ttl/2):

@@ -40,9 +40,9 @@ func Before(ctx context.Context, locker gocron.Locker) error {
 func After(ctx context.Context, nodes []string) error {
 	r, err := replica.New(replica.Config{
 		Redis: replica.Redis{Nodes: nodes},
-		Jobs: []replica.Job{{
-			Name: "report", Schedule: "30 2 * * *",
-			Func: func(ctx context.Context, _ jobs.Run) error { return report(ctx, "acme") },
+		Jobs: []jobs.Job{{
+			Name: "report", Spec: "30 2 * * *",
+			Handler: func(ctx context.Context, _ jobs.Run) error { return report(ctx, "acme") },
 		}},
 	})
 	if err != nil {

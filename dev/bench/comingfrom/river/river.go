@@ -61,9 +61,9 @@ func Before(ctx context.Context, pool *pgxpool.Pool) error {
 func After(ctx context.Context, url string) error {
 	r, err := replica.New(replica.Config{
 		Store: &postgres.Store{URL: url},
-		Jobs: []replica.Job{{
-			Name: "report", Schedule: "@every 15m",
-			Func: func(ctx context.Context, _ jobs.Run) error { return report(ctx, ReportArgs{Customer: "acme"}) },
+		Jobs: []jobs.Job{{
+			Name: "report", Spec: "@every 15m",
+			Handler: func(ctx context.Context, _ jobs.Run) error { return report(ctx, ReportArgs{Customer: "acme"}) },
 		}},
 	})
 	if err != nil {
