@@ -160,7 +160,7 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	for i, m := range contenders {
 		id := fmt.Sprintf("r%02d", i)
 		left.of[id] = ticks
-		m.schedules(t, scheduler.Config{Replica: id, Timing: scheduler.Timing{BeatEvery: time.Second}, Observer: func(e event.Event) {
+		m.schedules(t, scheduler.Config{Replica: id, BeatEvery: time.Second, Observer: func(e event.Event) {
 			switch e.Kind {
 			case event.Finished, event.Lost, event.Decided:
 				if i == 0 && e.Kind == event.Decided {
@@ -328,7 +328,7 @@ func TestDayOnFiveNodes(t *testing.T) {
 		began := time.Now()
 		var members []*contender
 		for _, id := range []string{"a", "b", "c"} {
-			m := newContender(t, cfg, scheduler.Config{Replica: id, Timing: scheduler.Timing{BeatEvery: 10 * time.Minute}},
+			m := newContender(t, cfg, scheduler.Config{Replica: id, BeatEvery: 10 * time.Minute},
 				[]jobs.Job{{Name: "five", Schedule: s, Handler: c.handler}})
 			m.start(ctx)
 			members = append(members, m)

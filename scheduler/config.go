@@ -24,9 +24,61 @@ type Config struct {
 	// Replica is the id under which this process appears in leases, ledger and
 	// roster. It must be unique among the live replicas. Required.
 	Replica string
-	Process
+	// Version, Host and PID are those of this process, for the roster.
+	Version string
+	Host    string
+	PID     int
+	// Instance tells this process from others under its ID. Default: random.
+	Instance string
+	// Program is the one that runs, which tells services apart.
+	Program string
+	// Labels are matched with those that jobs require; see Job.Labels.
+	Labels map[string]string
+	// State, if set, says how this replica describes itself while it is not draining.
+	// Default: always "ready".
+	State func() string
+	// ClockOffset, if set, returns how far this machine's clock is ahead of those of
+	// the nodes; false: it is not known.
+	ClockOffset func() (time.Duration, bool)
+
 	Stores
-	Timing
+
+	// TTL of a lease. Default 15 s.
+	TTL time.Duration
+	// ExtendEvery is the pause between extensions. Default TTL/3.
+	ExtendEvery time.Duration
+	// SafetyMargin is how long before the end of its lease a job's context ends. Default
+	// TTL/10.
+	SafetyMargin time.Duration
+	// MaxHold bounds how long the lease of one run is kept. Then the context of the run
+	// ends with cause locking.ErrMaxHold, and its lease soon after, even if the function
+	// does not return. Default 0: no bound.
+	MaxHold time.Duration
+	// Window is how long after its tick a claim may be tried; a window also ends when the
+	// job's next tick comes. Default 2 × TTL, longer than the lease of a dead replica.
+	Window time.Duration
+	// Stagger is the head start of each rank: a replica waits rank × Stagger
+	// before its first attempt. Default 20 ms; negative: none.
+	Stagger time.Duration
+	// MaxClockOffset is how far ClockOffset may be from zero. Beyond it the replica
+	// announces StateSkewed, and every replica ranks it last. Default 500 ms; negative:
+	// any.
+	MaxClockOffset time.Duration
+	// DrainTimeout is how long running jobs may continue after Run's context has ended.
+	// Default 20 s.
+	DrainTimeout time.Duration
+	// StopTimeout is how long functions that were cancelled at the end of the
+	// drain have to return. Default 5 s.
+	StopTimeout time.Duration
+	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
+	BeatEvery time.Duration
+	// CommandsEvery is the pause between two readings of the requests. Default 1.75 s.
+	CommandsEvery time.Duration
+	// SourceEvery is the pause between two readings of Config.Source. Default 30 s.
+	SourceEvery time.Duration
+	// ForgetAfter is how long after the last replica served a job Stores.Forget is called
+	// for it. Default 0: never.
+	ForgetAfter time.Duration
 
 	Observer event.Observer // none: events are dropped
 	// NotifySettled sends event.Settled to Observer. It costs one query of the ledger for each
@@ -58,25 +110,6 @@ type Config struct {
 	Random func(job string, tick time.Time, limit time.Duration) time.Duration
 }
 
-// Process describes this replica in the roster.
-type Process struct {
-	Version string
-	Host    string
-	PID     int
-	// Instance tells this process from others under its ID. Default: random.
-	Instance string
-	// Program is the one that runs, which tells services apart.
-	Program string
-	// Labels are matched with those that jobs require; see Job.Labels.
-	Labels map[string]string
-	// State, if set, says how this replica describes itself while it is not draining.
-	// Default: always "ready".
-	State func() string
-	// ClockOffset, if set, returns how far this machine's clock is ahead of those of
-	// the nodes; false: it is not known.
-	ClockOffset func() (time.Duration, bool)
-}
-
 // Stores keep the state that replicas share.
 type Stores struct {
 	Locker   locking.Locker // required
@@ -94,7 +127,17 @@ type Stores struct {
 
 // WithDefaults returns a copy in which every zero value has its default.
 func (c Config) WithDefaults() Config {
-	c.Timing = c.Timing.withDefaults()
+	c.TTL = cmp.Or(c.TTL, 15*time.Second)
+	c.ExtendEvery = cmp.Or(c.ExtendEvery, c.TTL/3)
+	c.SafetyMargin = cmp.Or(c.SafetyMargin, c.TTL/10)
+	c.Window = cmp.Or(c.Window, 2*c.TTL)
+	c.Stagger = cmp.Or(c.Stagger, 20*time.Millisecond)
+	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, 500*time.Millisecond)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 20*time.Second)
+	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
+	c.BeatEvery = cmp.Or(c.BeatEvery, 5*time.Second)
+	c.CommandsEvery = cmp.Or(c.CommandsEvery, 1750*time.Millisecond)
+	c.SourceEvery = cmp.Or(c.SourceEvery, 30*time.Second)
 	c.MaxClaims = cmp.Or(c.MaxClaims, 128)
 	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
 	c.Instance = cmp.Or(c.Instance, fmt.Sprintf("%012x", rand.N(uint64(1)<<48)))
@@ -132,7 +175,21 @@ func (c Config) Validate() error {
 	m.refuse(c.Replica == "", "Replica is empty: give each process its own id")
 	m.refuse(c.Locker == nil, "Locker is nil")
 	m.refuse(c.Ledger == nil, "Ledger is nil")
-	c.Timing.validate(&m)
+	positive := func(field string, d time.Duration) { m.refuse(d < 0, "%s is %v: it must be positive", field, d) }
+	positive("TTL", c.TTL)
+	m.refuse(c.ExtendEvery < 0 || c.SafetyMargin < 0 || c.ExtendEvery+c.SafetyMargin >= c.TTL,
+		"ExtendEvery (%v) plus SafetyMargin (%v) must stay below TTL (%v), or no extension comes in time",
+		c.ExtendEvery, c.SafetyMargin, c.TTL)
+	m.refuse(c.MaxHold < 0 || c.MaxHold > 0 && c.MaxHold < c.TTL,
+		"MaxHold is %v: it must be at least TTL (%v), or 0 for no bound", c.MaxHold, c.TTL)
+	positive("Window", c.Window)
+	positive("DrainTimeout", c.DrainTimeout)
+	positive("StopTimeout", c.StopTimeout)
+	positive("BeatEvery", c.BeatEvery)
+	positive("CommandsEvery", c.CommandsEvery)
+	positive("SourceEvery", c.SourceEvery)
+	m.refuse(c.ForgetAfter < 0 || c.ForgetAfter > 0 && c.ForgetAfter < MinForgetAfter,
+		"ForgetAfter is %v: it must be at least %v, or 0 for never", c.ForgetAfter, MinForgetAfter)
 	m.refuse(c.MaxClaims < 0, "MaxClaims is %d: it must be positive", c.MaxClaims)
 	m.refuse(c.MaxRunning < 0, "MaxRunning is %d: it must not be negative, and 0 for no bound", c.MaxRunning)
 	m.refuse(c.RecordQueue < 0, "RecordQueue is %d: it must be positive", c.RecordQueue)
@@ -154,76 +211,3 @@ func randomDelay(_ string, _ time.Time, limit time.Duration) time.Duration { ret
 // MinForgetAfter is the smallest Config.ForgetAfter except 0: a roll-out, and its rollback,
 // should be over by then.
 const MinForgetAfter = time.Hour
-
-// Timing has the durations of a Config.
-type Timing struct {
-	// TTL of a lease. Default 15 s.
-	TTL time.Duration
-	// ExtendEvery is the pause between extensions. Default TTL/3.
-	ExtendEvery time.Duration
-	// SafetyMargin is how long before the end of its lease a job's context ends. Default
-	// TTL/10.
-	SafetyMargin time.Duration
-	// MaxHold bounds how long the lease of one run is kept. Then the context of the run
-	// ends with cause locking.ErrMaxHold, and its lease soon after, even if the function
-	// does not return. Default 0: no bound.
-	MaxHold time.Duration
-	// Window is how long after its tick a claim may be tried; a window also ends when the
-	// job's next tick comes. Default 2 × TTL, longer than the lease of a dead replica.
-	Window time.Duration
-	// Stagger is the head start of each rank: a replica waits rank × Stagger
-	// before its first attempt. Default 20 ms; negative: none.
-	Stagger time.Duration
-	// MaxClockOffset is how far Process.ClockOffset may be from zero. Beyond it the replica
-	// announces StateSkewed, and every replica ranks it last. Default 500 ms; negative:
-	// any.
-	MaxClockOffset time.Duration
-	// DrainTimeout is how long running jobs may continue after Run's context has ended.
-	// Default 20 s.
-	DrainTimeout time.Duration
-	// StopTimeout is how long functions that were cancelled at the end of the
-	// drain have to return. Default 5 s.
-	StopTimeout time.Duration
-	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
-	BeatEvery time.Duration
-	// CommandsEvery is the pause between two readings of the requests. Default 1.75 s.
-	CommandsEvery time.Duration
-	// SourceEvery is the pause between two readings of Config.Source. Default 30 s.
-	SourceEvery time.Duration
-	// ForgetAfter is how long after the last replica served a job Stores.Forget is called
-	// for it. Default 0: never.
-	ForgetAfter time.Duration
-}
-
-func (t Timing) withDefaults() Timing {
-	t.TTL = cmp.Or(t.TTL, 15*time.Second)
-	t.ExtendEvery = cmp.Or(t.ExtendEvery, t.TTL/3)
-	t.SafetyMargin = cmp.Or(t.SafetyMargin, t.TTL/10)
-	t.Window = cmp.Or(t.Window, 2*t.TTL)
-	t.Stagger = cmp.Or(t.Stagger, 20*time.Millisecond)
-	t.MaxClockOffset = cmp.Or(t.MaxClockOffset, 500*time.Millisecond)
-	t.DrainTimeout = cmp.Or(t.DrainTimeout, 20*time.Second)
-	t.StopTimeout = cmp.Or(t.StopTimeout, 5*time.Second)
-	t.BeatEvery = cmp.Or(t.BeatEvery, 5*time.Second)
-	t.CommandsEvery = cmp.Or(t.CommandsEvery, 1750*time.Millisecond)
-	t.SourceEvery = cmp.Or(t.SourceEvery, 30*time.Second)
-	return t
-}
-
-func (t Timing) validate(m *mistakes) {
-	positive := func(field string, d time.Duration) { m.refuse(d < 0, "%s is %v: it must be positive", field, d) }
-	positive("TTL", t.TTL)
-	m.refuse(t.ExtendEvery < 0 || t.SafetyMargin < 0 || t.ExtendEvery+t.SafetyMargin >= t.TTL,
-		"ExtendEvery (%v) plus SafetyMargin (%v) must stay below TTL (%v), or no extension comes in time",
-		t.ExtendEvery, t.SafetyMargin, t.TTL)
-	m.refuse(t.MaxHold < 0 || t.MaxHold > 0 && t.MaxHold < t.TTL,
-		"MaxHold is %v: it must be at least TTL (%v), or 0 for no bound", t.MaxHold, t.TTL)
-	positive("Window", t.Window)
-	positive("DrainTimeout", t.DrainTimeout)
-	positive("StopTimeout", t.StopTimeout)
-	positive("BeatEvery", t.BeatEvery)
-	positive("CommandsEvery", t.CommandsEvery)
-	positive("SourceEvery", t.SourceEvery)
-	m.refuse(t.ForgetAfter < 0 || t.ForgetAfter > 0 && t.ForgetAfter < MinForgetAfter,
-		"ForgetAfter is %v: it must be at least %v, or 0 for never", t.ForgetAfter, MinForgetAfter)
-}

@@ -61,7 +61,7 @@ func TestConfigMistakes(t *testing.T) {
 
 func TestWithDefaultsKeepsWhatIsSet(t *testing.T) {
 	t.Parallel()
-	c := Config{Timing: Timing{TTL: 3 * time.Second, Stagger: -1}}.WithDefaults()
+	c := Config{TTL: 3 * time.Second, Stagger: -1}.WithDefaults()
 	if c.ExtendEvery != time.Second || c.SafetyMargin != 300*time.Millisecond || c.Window != 6*time.Second || c.Stagger != -1 {
 		t.Errorf("got every %v, margin %v, window %v, stagger %v", c.ExtendEvery, c.SafetyMargin, c.Window, c.Stagger)
 	}

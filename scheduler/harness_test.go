@@ -50,7 +50,7 @@ func (c *cluster) replica(id string, change func(*scheduler.Config), list ...job
 	cfg := scheduler.Config{
 		Replica:  id,
 		Stores:   scheduler.Stores{Locker: c.locker, Ledger: c.ledger, Roster: c.roster, JobSets: c.roster},
-		Timing:   scheduler.Timing{TTL: 3 * time.Second},
+		TTL:      3 * time.Second,
 		Observer: c.observer(id),
 	}
 	if change != nil {

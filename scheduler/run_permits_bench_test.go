@@ -44,7 +44,7 @@ func dueAtOnce(tb testing.TB, n, places int) (took, used time.Duration) {
 		}
 	}
 	s, err := scheduler.New(scheduler.Config{
-		Replica: "a", Stores: scheduler.Stores{Locker: new(granting), Ledger: forgetful{}}, MaxRunning: places, Timing: scheduler.Timing{Window: time.Hour},
+		Replica: "a", Stores: scheduler.Stores{Locker: new(granting), Ledger: forgetful{}}, MaxRunning: places, Window: time.Hour,
 	}, list)
 	if err != nil {
 		tb.Fatal(err)

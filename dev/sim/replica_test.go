@@ -149,8 +149,8 @@ func (l *incarnation) config() scheduler.Config {
 	cfg := scheduler.Config{
 		Replica: l.process.Name,
 		Stores:  scheduler.Stores{Locker: l.client, Ledger: l.conn.ledger},
-		Timing:  scheduler.Timing{TTL: leases(l.version), SafetyMargin: margin, DrainTimeout: ttl, StopTimeout: ttl},
-		Clock:   l.process.Wall, Random: l.random, MaxClaims: l.cluster.params.turns,
+		TTL:     leases(l.version), SafetyMargin: margin, DrainTimeout: ttl, StopTimeout: ttl,
+		Clock: l.process.Wall, Random: l.random, MaxClaims: l.cluster.params.turns,
 	}
 	cfg.Instance = fmt.Sprint(l.process.Wall().UnixNano()) // random texts would make worlds differ
 	if len(l.cluster.params.pauses) > 0 {

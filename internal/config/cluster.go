@@ -158,12 +158,10 @@ func (t TLSConfig) load() (*tls.Config, error) {
 // without what identifies and connects a replica.
 func (c *Config) SchedulerConfig() scheduler.Config {
 	return scheduler.Config{
-		Process: scheduler.Process{Labels: c.Replica.Labels},
-		Timing: scheduler.Timing{
-			TTL: c.Lock.TTL, ExtendEvery: c.Lock.extendEvery(), SafetyMargin: c.Lock.safetyMargin(), MaxHold: c.Lock.MaxHold,
-			Stagger: c.Scheduler.stagger(), MaxClockOffset: c.Scheduler.MaxClockOffset, DrainTimeout: c.Scheduler.DrainTimeout,
-			SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: c.Scheduler.ForgetAfter,
-		},
+		Labels: c.Replica.Labels,
+		TTL:    c.Lock.TTL, ExtendEvery: c.Lock.extendEvery(), SafetyMargin: c.Lock.safetyMargin(), MaxHold: c.Lock.MaxHold,
+		Stagger: c.Scheduler.stagger(), MaxClockOffset: c.Scheduler.MaxClockOffset, DrainTimeout: c.Scheduler.DrainTimeout,
+		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: c.Scheduler.ForgetAfter,
 		MaxRunning: c.Scheduler.MaxRunning,
 	}
 }

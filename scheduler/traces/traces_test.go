@@ -41,7 +41,7 @@ func ran(t *testing.T, fn jobs.Handler, change func(*jobs.Job), options ...sdktr
 		change(&job)
 	}
 	s, err := scheduler.New(scheduler.Config{
-		Replica: "r1", Stores: scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)}, Timing: scheduler.Timing{TTL: 3 * time.Second},
+		Replica: "r1", Stores: scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)}, TTL: 3 * time.Second,
 		Observer: tracer.Observe, Middleware: []jobs.Middleware{tracer.Middleware},
 	}, []jobs.Job{job})
 	if err != nil {

@@ -168,7 +168,7 @@ func (e *engine) run(c engineCase) {
 	stores := store.ForScheduler(e.connect())
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "a", Stores: stores, Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
-		Timing: scheduler.Timing{TTL: ttl, SafetyMargin: 500 * time.Millisecond, CommandsEvery: 50 * time.Millisecond},
+		TTL: ttl, SafetyMargin: 500 * time.Millisecond, CommandsEvery: 50 * time.Millisecond,
 	}, []jobs.Job{
 		{
 			Name: "job", Schedule: once, OnCrash: c.onCrash, Retry: jobs.Retry{Attempts: 2, Backoff: 10 * time.Millisecond},

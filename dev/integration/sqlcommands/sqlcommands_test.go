@@ -128,9 +128,9 @@ func (w *world) replicas() (stop func() []string) {
 	var running sync.WaitGroup
 	for n := range 2 {
 		s, err := scheduler.New(scheduler.Config{
-			Replica: fmt.Sprint("replica-", n),
-			Stores:  scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks), Commands: w.commands},
-			Timing:  scheduler.Timing{CommandsEvery: 50 * time.Millisecond},
+			Replica:       fmt.Sprint("replica-", n),
+			Stores:        scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks), Commands: w.commands},
+			CommandsEvery: 50 * time.Millisecond,
 		}, []jobs.Job{{
 			Name: "invoice", Schedule: never, Handler: bind(nil),
 			Bind: func(params map[string]any) (jobs.Handler, error) { return bind(params["n"]), nil },

@@ -53,7 +53,7 @@ func TestVersionsOfASource(t *testing.T) {
 		reader := view.ControlOf(c)
 		serve := func(id string, from *tenants) (stop func()) {
 			s, err := scheduler.New(scheduler.Config{
-				Replica: id, Stores: store.ForScheduler(c), Source: from, Timing: scheduler.Timing{TTL: time.Second, SourceEvery: time.Second},
+				Replica: id, Stores: store.ForScheduler(c), Source: from, TTL: time.Second, SourceEvery: time.Second,
 			}, nil)
 			if err != nil {
 				t.Fatal(err)

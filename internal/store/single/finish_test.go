@@ -66,7 +66,7 @@ func (f *trial) start(id string) {
 		panic(err)
 	}
 	s, err := scheduler.New(scheduler.Config{
-		Replica: id, Stores: store.ForScheduler(c), Timing: scheduler.Timing{TTL: ttl}, Observer: l.observe,
+		Replica: id, Stores: store.ForScheduler(c), TTL: ttl, Observer: l.observe,
 	}, []jobs.Job{{
 		Name: jobName, Schedule: f.schedule, OnCrash: jobs.CrashRerun, Overlap: jobs.OverlapQueue,
 		Retry: jobs.Retry{Attempts: 3, Backoff: 100 * time.Millisecond}, Handler: l.handle,

@@ -83,7 +83,7 @@ func (r Refusing) ends(t *testing.T, onCrash jobs.OnCrash, claim bool) {
 		if c, err = single.Open(r.Open(t), claims.Config{TTL: refusedTTL}, nil); err != nil {
 			t.Fatal(err)
 		}
-		s, err := scheduler.New(scheduler.Config{Replica: id, Stores: store.ForScheduler(c), Timing: scheduler.Timing{TTL: refusedTTL}}, []jobs.Job{job})
+		s, err := scheduler.New(scheduler.Config{Replica: id, Stores: store.ForScheduler(c), TTL: refusedTTL}, []jobs.Job{job})
 		if err != nil {
 			t.Fatal(err)
 		}
