@@ -32,7 +32,7 @@ type Config struct {
 	Instance string
 	// Program is the one that runs, which tells services apart.
 	Program string
-	// Labels are matched with those that jobs require; see Job.Labels.
+	// Labels are matched with those that jobs require; see jobs.Job.Labels.
 	Labels map[string]string
 	// State, if set, says how this replica describes itself while it is not draining.
 	// Default: always "ready".

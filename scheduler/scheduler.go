@@ -17,13 +17,13 @@
 // # What it promises
 //
 //   - At most one replica runs a tick, if the Locker grants a tick once.
-//     A job with [OnCrash] rerun may run again after its replica died, with a
+//     A job with [jobs.OnCrash] rerun may run again after its replica died, with a
 //     larger token.
 //   - A function runs under a lease. Its context ends Config.SafetyMargin before
 //     the lease does, with a cause that says why.
 //   - The [ledger.Store] gets an outcome and a [ledger.Reason] for every tick that a replica
 //     noticed, also for those that did not run.
-//   - Ticks of a job are claimed in order. Its runs overlap only if its [Overlap]
+//   - Ticks of a job are claimed in order. Its runs overlap only if its [jobs.Overlap]
 //     policy allows it.
 //
 // It does not promise that a tick runs: no replica may be alive, or the Locker
@@ -31,7 +31,7 @@
 //
 // # How replicas share the work
 //
-// Replicas do not talk to each other. The [Roster] tells them which others are
+// Replicas do not talk to each other. The [roster.Roster] tells them which others are
 // alive, so they agree on an order for each tick: a replica waits its rank times
 // Config.Stagger before it tries. The order saves messages; the Locker alone
 // decides. A replica tries within the window of the tick, which ends at the job's

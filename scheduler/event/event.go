@@ -74,7 +74,7 @@ const (
 	// Started: the function is about to be called. Sets By, how long after the time of
 	// the tick, without jitter.
 	Started Kind = "started"
-	// Late: the run starts later than Job.LateAfter allows. Sets By.
+	// Late: the run starts later than jobs.Job.LateAfter allows. Sets By.
 	Late Kind = "late"
 	// Extended: the lease of the run was extended, or not. Sets Deadline, Left,
 	// Took and Err. The last of Entry.Beats is this one.
@@ -111,7 +111,7 @@ const (
 	// Settled: this replica was the first to record a tick that nobody ran, and whose window
 	// has closed for every replica. One replica of the cluster sends it, once it has read
 	// the ledger. With Err it has not, and nobody knows whether the tick ran. Needs
-	// Config.NotifySettled.
+	// scheduler.Config.NotifySettled.
 	Settled Kind = "settled"
 )
 
@@ -154,7 +154,7 @@ type Diff struct {
 	Changed []string // the same job with another Hash
 	Renamed []Rename // the same Key under another name; also in Changed if more changes
 	Removed []string
-	// Settings returns the Job.Settings of a job in Changed, before and after.
+	// Settings returns the jobs.Job.Settings of a job in Changed, before and after.
 	Settings func(job string) (before, after any)
 }
 

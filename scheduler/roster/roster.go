@@ -33,12 +33,12 @@ type Replica struct {
 	// Seen is the time of its last heartbeat, by its own clock.
 	Seen time.Time `json:"seen"`
 	// State is "ready", "waiting" (for nodes or their grace), "skewed" (see
-	// Config.MaxClockOffset) or "draining"; in listings also "lost".
+	// scheduler.Config.MaxClockOffset) or "draining"; in listings also "lost".
 	State   string   `json:"state"`
 	Running []string `json:"running"` // jobs it runs now
 	// ConfigHash identifies the replica's set of jobs.
 	ConfigHash string `json:"config_hash"`
-	// Labels are matched with those that jobs require; see Job.Labels.
+	// Labels are matched with those that jobs require; see jobs.Job.Labels.
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// ConfigSince is when it began to serve that set of jobs, by its own clock, and Jobs is
@@ -213,7 +213,7 @@ func (j JobInfo) PausedBy(pauses []commands.Command) string {
 const (
 	StateReady    = "ready"
 	StateWaiting  = "waiting" // for a quorum, or for the nodes' grace
-	StateSkewed   = "skewed"  // its clock is off by more than Config.MaxClockOffset: it tries last
+	StateSkewed   = "skewed"  // its clock is off by more than scheduler.Config.MaxClockOffset: it tries last
 	StateDraining = "draining"
 	StateStopped  = "stopped" // not started yet, or returned
 	StateLost     = "lost"    // silent for SeenLately, and it did not leave: only listings see it

@@ -31,7 +31,7 @@
 // # Conformance kits
 //
 // [RunLedger] and [RunRoster] check what every [ledger.Store] and
-// [scheduler.Roster] must do. [Ledger] and [Roster] are one of each in memory.
+// [roster.Roster] must do. [Ledger] and [Roster] are one of each in memory.
 package schedtest
 
 import (

@@ -119,7 +119,7 @@ type RosterBackend struct {
 	Lately time.Duration
 }
 
-// RunRoster checks every promise of [scheduler.Roster], one subtest each.
+// RunRoster checks every promise of [roster.Roster], one subtest each.
 func RunRoster(t *testing.T, b RosterBackend) {
 	t.Helper()
 	b.Hooks = b.Hooks.withDefaults()

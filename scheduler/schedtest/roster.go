@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// Roster is a [scheduler.Roster] in memory, shared by the replicas of one
+// Roster is a [roster.Roster] in memory, shared by the replicas of one
 // process. The zero value is ready to use.
 type Roster struct {
 	mu       sync.Mutex
@@ -27,7 +27,7 @@ type published struct {
 	at  time.Time
 }
 
-// Beat implements [scheduler.Roster].
+// Beat implements [roster.Roster].
 func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replic
 	return r.Replicas(ctx)
 }
 
-// Leave implements [scheduler.Roster].
+// Leave implements [roster.Roster].
 func (r *Roster) Leave(ctx context.Context, self roster.Replica) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *Roster) Leave(ctx context.Context, self roster.Replica) error {
 	return ctx.Err()
 }
 
-// Replicas implements [scheduler.Roster].
+// Replicas implements [roster.Roster].
 func (r *Roster) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (r *Roster) Remembered(ctx context.Context) ([]roster.Replica, error) {
 // A version of a job is one name and hash.
 type version struct{ name, hash string }
 
-// Publish implements [scheduler.Roster].
+// Publish implements [roster.Roster].
 func (r *Roster) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *Roster) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	return ctx.Err()
 }
 
-// Unpublish implements [scheduler.Roster].
+// Unpublish implements [roster.Roster].
 func (r *Roster) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *Roster) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	return ctx.Err()
 }
 
-// Jobs implements [scheduler.Roster].
+// Jobs implements [roster.Roster].
 func (r *Roster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
