@@ -37,9 +37,10 @@ type Job struct {
 	// Timeout ends the context of a run with ErrTimeout. Default DefaultTimeout.
 	Timeout time.Duration
 	// Jitter delays the start of each tick by less than this, equally on every replica. It
-	// must be shorter than the time between two ticks. 0: none.
+	// must be shorter than the time between two ticks. Default None.
 	Jitter time.Duration
-	// LateAfter is how long after its time a run may start without event.Late. 0: never late.
+	// LateAfter is how long after its time a run may start without event.Late. Default None: it is
+	// never late.
 	LateAfter time.Duration
 	// Overlap is the policy for a tick that comes during an earlier run. Default OverlapSkip.
 	Overlap Overlap
@@ -89,6 +90,10 @@ type Job struct {
 	// Default: some of the other fields.
 	Settings func() any `json:"-"`
 }
+
+// None in a duration of a Job says that there is none, also where the defaults section of a
+// configuration file has one, which holds for 0.
+const None time.Duration = -1
 
 // StoredAs is the name under which the store keeps the job's data.
 func (j *Job) StoredAs() string { return cmp.Or(j.Key, j.Name) }
@@ -199,7 +204,7 @@ type Retry struct {
 	// MaxBackoff bounds the pause. Default 1 min, or Backoff if that is longer.
 	MaxBackoff time.Duration `json:"max_backoff,omitempty" jsonschema:"Longest pause."`
 	// AttemptTimeout ends the context of one call with a cause that matches
-	// ErrTimeout. Job.Timeout limits all calls and pauses together. 0: none.
+	// ErrTimeout. Job.Timeout limits all calls and pauses together. Default None.
 	AttemptTimeout time.Duration `json:"attempt_timeout,omitempty" jsonschema:"Limit of one call; timeout limits all calls and pauses together. 0s: no limit of its own."`
 }
 
@@ -223,7 +228,7 @@ type History struct {
 	// Keep bounds the runs, the ticks without a run, and the logs, each. Default, and at
 	// most: MaxKeep.
 	Keep int
-	// MaxAge bounds the age of entries and logs. 0: any age.
+	// MaxAge bounds the age of entries and logs. Default None: any age.
 	MaxAge time.Duration
 	// MaxBytes bounds all logs of the job together, on each node. Default
 	// DefaultLogBytes; negative: no logs are kept.

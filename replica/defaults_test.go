@@ -109,6 +109,20 @@ func completed(t *testing.T, cfg *config.Config, job jobs.Job) jobs.Job {
 	return list[0]
 }
 
+// None goes before the defaults of the file, for which 0 stands.
+func TestNoneIsNotTheDefault(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	d := &cfg.Defaults
+	d.Jitter, d.LateAfter, d.Retry.AttemptTimeout, d.History.MaxAge = time.Second, time.Minute, time.Minute, time.Hour
+	for want, says := range map[time.Duration]time.Duration{time.Minute: 0, 0: jobs.None} {
+		job := completed(t, cfg, jobs.Job{Jitter: says, LateAfter: says, Retry: jobs.Retry{AttemptTimeout: says}, History: jobs.History{MaxAge: says}})
+		if job.LateAfter != want || job.Retry.AttemptTimeout != want || (job.Jitter == 0) != (want == 0) || (job.History.MaxAge == 0) != (want == 0) {
+			t.Errorf("%v becomes %+v", says, job)
+		}
+	}
+}
+
 // A job of a Source may have its schedule as text, to which the defaults apply as in the file.
 func TestSourceHasSchedulesAsText(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
@@ -80,13 +81,14 @@ func (c *Config) AddJobs(list []jobs.Job) error {
 
 // ofProgram returns a job of the program as a file would have it.
 func ofProgram(job jobs.Job, defaults JobPolicy) JobConfig {
-	made := JobConfig{
-		Program: &job, Func: job.Func, Description: job.Description,
-		OnSuccess: job.OnSuccess, OnFailure: job.OnFailure, Formerly: job.Key,
-	}
+	made := JobConfig{Program: &job, Formerly: job.Key}
+	copyFields(&made, &job)
 	copyFields(&made.JobPolicy, &job)
 	made.JobPolicy = made.Or(defaults)
 	made.History.MaxBytes = max(made.History.MaxBytes, 0) // negative: no logs
+	for _, d := range []*time.Duration{&made.Jitter, &made.LateAfter, &made.Retry.AttemptTimeout, &made.History.MaxAge} {
+		*d = max(*d, 0) // jobs.None
+	}
 	if job.Schedule == nil && job.Spec != "" {
 		made.Schedule = Specs{job.Spec}
 	}
@@ -105,60 +107,48 @@ func (c *Config) Complete(list []jobs.Job) ([]jobs.Job, error) {
 	return whole, b.err()
 }
 
-// complete returns a job of the program with its schedule and its policies.
+// complete returns a job with its schedule and its policies.
 func (b *builder) complete(name string, job JobConfig) jobs.Job {
-	built := *job.Program
-	copyFields(&built, &job.JobPolicy)
-	built.History = job.History.build()
-	built.Timezone = job.Program.Timezone
-	if built.Schedule == nil && len(job.Schedule) > 0 {
-		built.Schedule, built.Timezone = b.schedule(path{"jobs", name}, job), b.timezone(job)
+	built := jobs.Job{Name: name, Key: job.Formerly}
+	if job.Program != nil {
+		built = *job.Program
 	}
-	if size := b.cfg.Groups[job.Group].MaxRunning; job.Program.Group == "" || built.GroupSize == 0 {
-		built.GroupSize = size
+	zone, sized := built.Timezone, built.Group != "" && built.GroupSize != 0
+	copyFields(&built, &job)
+	if built.History = job.History.build(); !sized {
+		built.GroupSize = b.cfg.Groups[job.Group].MaxRunning
+	}
+	if built.Timezone = zone; built.Schedule == nil && len(job.Schedule) > 0 {
+		built.Schedule, built.Spec, built.Timezone = b.schedule(path{"jobs", name}, job), job.Schedule.String(), b.timezone(job)
 	}
 	return built
 }
 
 func (b *builder) build(name string, job JobConfig) (jobs.Job, error) {
-	if job.Program != nil {
-		return b.buildOwn(name, job)
-	}
-	built := jobs.Job{
-		Name: name, Key: job.Formerly, Hash: b.hash(job), Func: job.Func, Description: job.Description,
-		OnSuccess: job.OnSuccess, OnFailure: job.OnFailure, GroupSize: b.cfg.Groups[job.Group].MaxRunning,
-		Schedule: b.schedule(path{"jobs", name}, job), Spec: job.Schedule.String(),
-		Settings: func() any { return b.shown(name) },
-	}
-	copyFields(&built, &job.JobPolicy)
-	built.Timezone, built.History = b.timezone(job), job.History.build()
-	err := b.err()
-	if err != nil || b.registry == nil {
-		return built, err
-	}
-	if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
-		return built, fmt.Errorf("job %s: %w", name, err)
-	}
-	if built.Bind = b.cfg.rebind(b.registry, job); !slices.Contains(fixedParams, job.Func) {
-		built.Params = b.registry.Shape(job.Func)
-	}
-	return built, nil
-}
-
-// buildOwn returns a job of the program.
-func (b *builder) buildOwn(name string, job JobConfig) (jobs.Job, error) {
 	built := b.complete(name, job)
-	if job.Program.Schedule == nil { // otherwise the scheduler makes the hash, of its ticks, too
+	if job.Program == nil || job.Program.Schedule == nil { // otherwise the scheduler makes the hash, of its ticks, too
 		built.Hash = cmp.Or(built.Hash, b.hash(job))
 	}
 	if built.Settings == nil {
 		built.Settings = func() any { return b.shown(name) }
 	}
-	if built.Bind == nil {
-		built.Params = jobs.NoShape()
+	err := b.err()
+	switch {
+	case err != nil:
+	case built.Handler != nil:
+		if built.Bind == nil {
+			built.Params = jobs.NoShape()
+		}
+		built.Code = cmp.Or(built.Code, runtime.FuncForPC(reflect.ValueOf(built.Handler).Pointer()).Name())
+	case b.registry != nil:
+		if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
+			return built, fmt.Errorf("job %s: %w", name, err)
+		}
+		if built.Bind = b.cfg.rebind(b.registry, job); !slices.Contains(fixedParams, job.Func) {
+			built.Params = b.registry.Shape(job.Func)
+		}
 	}
-	built.Code = cmp.Or(built.Code, runtime.FuncForPC(reflect.ValueOf(built.Handler).Pointer()).Name())
-	return built, b.err()
+	return built, err
 }
 
 // timezone returns the name of the zone that the schedule of a job is in: that which all of its

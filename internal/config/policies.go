@@ -14,7 +14,8 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 )
 
-// copyFields copies the fields of one struct to those of the same name and type in another.
+// copyFields copies the fields of one struct, and of those that it embeds, to those of the same
+// name and type in another.
 func copyFields(to, from any) {
 	dst, src := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
 	for i := range dst.NumField() {

@@ -35,6 +35,7 @@ func New(j jobs.Job) *Job {
 	j.Key = j.StoredAs()
 	j.Timeout = cmp.Or(j.Timeout, jobs.DefaultTimeout)
 	j.CatchUp, j.Retry = j.CatchUp.WithDefaults(), j.Retry.WithDefaults()
+	j.Retry.AttemptTimeout, j.History.MaxAge = max(j.Retry.AttemptTimeout, 0), max(j.History.MaxAge, 0) // jobs.None
 	return &Job{j}
 }
 

@@ -82,7 +82,7 @@ func TestRetryValidate(t *testing.T) {
 		{"negative attempts", jobs.Retry{Attempts: -1}, false},
 		{"negative backoff", jobs.Retry{Backoff: -1}, false},
 		{"backoff above its bound", jobs.Retry{Backoff: 2 * time.Second, MaxBackoff: time.Second}, false},
-		{"negative timeout", jobs.Retry{AttemptTimeout: -1}, false},
+		{"no timeout", jobs.Retry{AttemptTimeout: jobs.None}, true},
 	}
 	for _, tt := range tests {
 		good := true

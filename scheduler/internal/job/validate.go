@@ -82,8 +82,6 @@ func validateRetry(j *jobs.Job, wrong func(format string, args ...any)) {
 		wrong("job %q has %d attempts: it needs at least one", j.Name, r.Attempts)
 	case r.Backoff < 0 || r.MaxBackoff < r.Backoff:
 		wrong("job %q has a backoff from %v to %v: use positive durations, the smaller one first", j.Name, r.Backoff, r.MaxBackoff)
-	case r.AttemptTimeout < 0:
-		wrong("job %q has attempt timeout %v: it must not be negative", j.Name, r.AttemptTimeout)
 	}
 }
 
