@@ -361,11 +361,10 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 				return failure.Usagef("%w, with --token", err)
 			case err != nil && taken.Job == "":
 				return err
+			case err != nil:
+				defer a.warn("the audit log could not record it: %v", err)
 			}
 			fmt.Fprint(a.Out, released(taken))
-			if err != nil {
-				a.warn("the audit log could not record it: %v", err)
-			}
 			return nil
 		}),
 	}

@@ -445,11 +445,7 @@ last 200 refused ones.`,
 				return err
 			}
 			return a.withCluster(c.Context(), func(cl cluster.Cluster) error {
-				rows, err := cluster.Collect(q.Limit, func(after string) (view.Page[view.Command], error) {
-					q.After = after
-					return cl.Audit(c.Context(), q)
-				})
-				rows = rows[:min(len(rows), q.Limit)]
+				rows, err := cl.Audited(c.Context(), q)
 				return printRows(a, auditListing, rows, err)
 			})
 		},

@@ -81,12 +81,12 @@ func TestNoSpace(t *testing.T) {
 	cluster := clusterOf(t, guarded{Cluster: w}.as(t, "quorate", "", ""))
 	alarm(etcdserverpb.AlarmRequest_ACTIVATE)
 	readyz(t, r, "it answers, but takes no writes, so no tick can run: committing: etcd is full")
-	if check := cluster.Checks(t.Context())[0]; check.State != view.NodeRefusing || !finds(check, "write", "etcd is full") {
+	if check := view.NewCheckup(cluster.Check(t.Context()), true).Rows[0]; check.State != view.NodeRefusing || !finds(check, "write", "etcd is full") {
 		t.Errorf("the check is %+v", check)
 	}
 	alarm(etcdserverpb.AlarmRequest_DEACTIVATE)
 	readyz(t, r, "no tick runs before")
-	if check := cluster.Checks(t.Context())[0]; finds(check, "write", "") {
+	if check := view.NewCheckup(cluster.Check(t.Context()), true).Rows[0]; finds(check, "write", "") {
 		t.Errorf("the check is %+v", check)
 	}
 }
@@ -134,7 +134,7 @@ func TestOnlyReads(t *testing.T) {
 	if _, _, err := g.as(t, "billing", "quorate", passwords).Read(t.Context()); err != nil { // it begins the incarnation
 		t.Fatal(err)
 	}
-	check := clusterOf(t, g.as(t, "billing", "reader", passwords)).Checks(t.Context())[0]
+	check := view.NewCheckup(clusterOf(t, g.as(t, "billing", "reader", passwords)).Check(t.Context()), true).Rows[0]
 	if check.State != view.NodeRefusing || !finds(check, "write", "the user reader needs the permission readwrite for the prefix "+prefix) {
 		t.Errorf("the check is %+v", check)
 	}

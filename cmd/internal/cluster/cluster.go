@@ -61,6 +61,15 @@ func Entries[R any](ctx context.Context, q view.EntryQuery, read func(context.Co
 	})
 }
 
+// Audited reads pages of the audit log, at most as many rows as q limits.
+func (c Cluster) Audited(ctx context.Context, q view.AuditQuery) ([]view.Command, error) {
+	rows, err := Collect(q.Limit, func(after string) (view.Page[view.Command], error) {
+		q.After = after
+		return c.Audit(ctx, q)
+	})
+	return rows[:min(len(rows), q.Limit)], err
+}
+
 // Polling intervals of Wait.
 const (
 	waitEvery  = 500 * time.Millisecond

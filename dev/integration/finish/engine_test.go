@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/internal/testkit/proxytest"

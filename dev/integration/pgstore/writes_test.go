@@ -48,7 +48,7 @@ func TestCheckWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, granted := cluster.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Holder: "a"})
-			check := cluster.Checks(t.Context())[0]
+			check := view.NewCheckup(cluster.Check(t.Context()), true).Rows[0]
 			at := slices.IndexFunc(check.Findings, func(f view.Finding) bool { return f.Topic == "write" || f.Topic == "reach" })
 			switch {
 			case (at < 0) != (granted == nil) || (check.State == view.NodeReady) != (granted == nil):
