@@ -26,6 +26,7 @@ import (
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -101,7 +102,7 @@ func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, 
 	for i := range replicas {
 		id, own := string(rune(firstReplica[0]+byte(i))), *cfg
 		options := replica.Config{
-			ID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Redis: replica.Redis{Embedded: true},
+			Replica: settings.Replica{ID: id}, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
 			Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server),
 			File: &config.File{Config: &own, Registry: a.Registry, Source: &source, Adapt: adapt},
 		}
@@ -140,9 +141,7 @@ func runShown(ctx context.Context, a *cli, v *display, list []*replica.Replica, 
 // nodes. They are slow with many jobs but never down, so it waits for them as long as a
 // lease allows. It drops the probes' port: replicas of one process cannot share it.
 func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
-	for _, url := range embedded.URLs() {
-		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{URL: url})
-	}
+	cfg.Redis.Nodes = append(cfg.Redis.Nodes, settings.Nodes(embedded.URLs()...)...)
 	cfg.Redis.NodeTimeout = max(cfg.Redis.NodeTimeout, cfg.Lock.TTL/5)
 	cfg.HTTP.ProbesListen = ""
 }
@@ -186,14 +185,14 @@ const devListen = "127.0.0.1:8080"
 // A devAPI is the API of dev's replicas; one of them serves it.
 type devAPI struct {
 	listener net.Listener
-	http     config.HTTPConfig // of the replicas
-	text     string            // its address, and who may act
+	http     settings.HTTP // of the replicas
+	text     string        // its address, and who may act
 }
 
 // newDevAPI listens on the configured address, else on devListen, else on any port.
 // Requests from this machine may read without a user. If no users are configured, it
 // creates one, since commands need a user.
-func newDevAPI(ctx context.Context, cfg config.HTTPConfig) (*devAPI, error) {
+func newDevAPI(ctx context.Context, cfg settings.HTTP) (*devAPI, error) {
 	var listen net.ListenConfig
 	addr := cfg.Listen
 	if addr == "" {
@@ -210,14 +209,14 @@ func newDevAPI(ctx context.Context, cfg config.HTTPConfig) (*devAPI, error) {
 		cfg.Anonymous = "loopback"
 	}
 	cfg.AnonymousMetrics = cfg.Anonymous
-	cfg.Listen, cfg.ProbesListen, cfg.TLS = "", "", config.ServerTLSConfig{}
+	cfg.Listen, cfg.ProbesListen, cfg.TLS = "", "", settings.HTTP{}.TLS
 	d := &devAPI{listener: listener, http: cfg}
 	d.text = fmt.Sprintf("Dashboard: http://%[1]s%[2]s/. API: http://%[1]s%[2]s/api/v1/openapi.json describes it.", listener.Addr(), cfg.BasePath)
 	d.text += fmt.Sprintf("\nhttp.anonymous is %s here: reading needs no user from %s.", cfg.Anonymous,
 		map[identity.Anonymous]string{"loopback": "this machine", "all": "anywhere"}[cfg.Anonymous])
 	if len(cfg.Users) == 0 && cfg.UsersFile == "" {
 		token, stored := identity.NewToken()
-		d.http.Users = map[string]config.UserConfig{"dev": {Role: "admin", Token: stored}}
+		d.http.Users = map[string]settings.User{"dev": {Role: "admin", Token: settings.Secret(stored)}}
 		d.text += fmt.Sprintf("\nTo act, log in as user dev with this password or bearer token: %s", token)
 	}
 	return d, nil

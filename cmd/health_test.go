@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
@@ -77,7 +78,7 @@ func TestHealthIsSaidOnce(t *testing.T) {
 			Records: store.Records{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: peers, JobSets: peers, Commands: new(schedtest.Commands)},
 			Health:  nodes, Claims: nodes,
 		}},
-	}, dashboard.Config{Anonymous: identity.AnonymousAll})
+	}, dashboard.Config{HTTP: settings.HTTP{Anonymous: identity.AnonymousAll}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // aheadOn runs a test on one Redis, and on three nodes, each with a replica whose job runs each second.
@@ -22,13 +23,13 @@ func aheadOn(t *testing.T, test func(t *testing.T, minis *redistest.Minis, run f
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				minis := redistest.MiniN(t, nodes)
-				at := Redis{Nodes: minis.URLs(), Dial: minis.Dial, Embedded: true}
+				at := settings.Redis{Nodes: settings.Nodes(minis.URLs()...)}
 				c := membership.Config{Dial: minis.Dial, Embedded: true}
 				for _, url := range minis.URLs() {
 					c.Nodes = append(c.Nodes, membership.NodeConfig{URL: url})
 				}
 				if nodes == 1 {
-					at.Nodes, at.URL, c.Nodes[0].Name = nil, minis.URLs()[0], membership.SingleName
+					at.URL, at.Nodes, c.Nodes[0].Name = at.Nodes[0].URL, nil, membership.SingleName
 				}
 				set, err := membership.Open(c)
 				if err != nil {
@@ -39,7 +40,7 @@ func aheadOn(t *testing.T, test func(t *testing.T, minis *redistest.Minis, run f
 				test(t, minis, func() (*ranTicks, *logtest.Buffer) {
 					var ran ranTicks
 					var log logtest.Buffer
-					r, err := New(Config{ID: "a", Redis: at, Logger: logTo(&log), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
+					r, err := New(Config{Replica: settings.Replica{ID: "a"}, Redis: at, Dial: minis.Dial, Embedded: true, Logger: logTo(&log), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 					if err != nil {
 						t.Fatal(err)
 					}

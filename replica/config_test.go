@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 func nothing(context.Context, jobs.Run) error { return nil }
@@ -19,7 +20,7 @@ func nothing(context.Context, jobs.Run) error { return nil }
 // What a program does not set is as in a file that does not say it.
 func TestZeroValuesAreDefaults(t *testing.T) {
 	t.Parallel()
-	made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []jobs.Job{{Name: "a", Spec: "@daily", Handler: nothing}}}.over(config.Default())
+	made, err := Config{Redis: settings.Redis{Nodes: settings.Nodes("redis://h")}, Jobs: []jobs.Job{{Name: "a", Spec: "@daily", Handler: nothing}}}.over(config.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Redis = Redis{Nodes: []string{"redis://h"}}
+	cfg.Redis = settings.Redis{Nodes: settings.Nodes("redis://h")}
 	cfg.Lock.TTL = 5 * time.Second
 	cfg.Jobs = []jobs.Job{{Name: "b", Spec: "@daily", Handler: nothing, Retry: jobs.Retry{Attempts: 3, Backoff: time.Hour}, History: jobs.History{MaxBytes: -1}}}
 	made, err := cfg.over(cfg.File.Config)
@@ -75,36 +76,72 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 func TestSettingsOfTheProgram(t *testing.T) {
 	t.Parallel()
 	cfg := Config{
-		Namespace: "n", Service: "s", ID: "i", Labels: map[string]string{"zone": "a"}, Timezone: "Europe/Paris", DrainTimeout: time.Minute, MaxRunning: 7, ProbesListen: ":1",
-		Redis: Redis{
-			Nodes: []string{"redis://h"}, URL: "redis://u", Cluster: []string{"redis://c"}, Copies: 2, Username: "ann", Password: "p",
-			NodeTimeout: 2 * time.Second, RestartGrace: 3 * time.Second, Durable: true,
+		Namespace: "n", Service: "s", Replica: settings.Replica{ID: "i", Labels: map[string]string{"zone": "a"}},
+		Redis: settings.Redis{
+			Nodes: []settings.Node{{Name: "one", URL: "redis://h"}}, URL: "redis://u", Copies: new(2), Username: "ann", Password: "p",
+			NodeTimeout: 2 * time.Second, RestartGrace: 3 * time.Second, Durable: new(true),
 		},
-		Lock: Lock{TTL: time.Minute, ExtendEvery: time.Second, SafetyMargin: 2 * time.Second, MaxHold: 3 * time.Second},
+		Lock:      settings.Lock{TTL: time.Minute, ExtendEvery: time.Second, SafetyMargin: 2 * time.Second, MaxHold: new(3 * time.Second)},
+		HTTP:      settings.HTTP{ProbesListen: ":1", Users: map[string]settings.User{"ann": {}}},
+		Scheduler: settings.Scheduler{Timezone: "Europe/Paris", DrainTimeout: time.Minute, MaxRunning: new(7)},
+		Webhooks:  []settings.Webhook{{URL: "https://h"}},
 	}
-	cfg.Redis.Sentinel.Master, cfg.Redis.Sentinel.Addresses = "m", []string{"redis://s"}
+	cfg.Redis.Sentinel.Master, cfg.Redis.Sentinel.Addresses = "m", []settings.Secret{"redis://s"}
+	cfg.Redis.Cluster.Addresses = []settings.Secret{"redis://c"}
 	made, err := cfg.over(config.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"http.probes_listen", "lock.extend_every", "lock.max_hold", "lock.safety_margin", "lock.ttl", "namespace",
+		"http.probes_listen", "http.users", "lock.extend_every", "lock.max_hold", "lock.safety_margin", "lock.ttl", "namespace",
 		"redis.cluster.addresses", "redis.copies", "redis.durable", "redis.node_timeout", "redis.nodes", "redis.password", "redis.restart_grace",
 		"redis.sentinel.addresses", "redis.sentinel.master", "redis.url", "redis.username",
-		"replica.id", "replica.labels", "scheduler.drain_timeout", "scheduler.max_running", "service",
+		"replica.id", "replica.labels", "scheduler.drain_timeout", "scheduler.max_running", "service", "webhooks",
 	}
 	if got := config.NeedRestart(config.Default(), made); !slices.Equal(got, want) { // scheduler.timezone needs none
 		t.Errorf("set are %q", got)
 	}
-	if made.Scheduler.Timezone != "Europe/Paris" || made.Redis.Nodes[0].URL != "redis://h" || made.Redis.Username != "ann" || made.Lock.SafetyMargin != 2*time.Second || made.HTTP.ProbesListen != ":1" {
+	if made.Scheduler.Timezone != "Europe/Paris" || made.Redis.Nodes[0].Name != "one" || made.Redis.Username != "ann" || made.Lock.SafetyMargin != 2*time.Second || made.HTTP.ProbesListen != ":1" {
 		t.Errorf("got %+v", made)
+	}
+}
+
+// Zero and false are settings of a program, too, where they are not the same as none.
+func TestProgramOverridesWithZeroAndFalse(t *testing.T) {
+	t.Parallel()
+	cfg, err := Read(write(t, `
+redis: {url: redis://h, copies: 2, durable: true}
+lock: {max_hold: 1h}
+scheduler: {stagger: 1s, reload_every: 1m, forget_after: 48h, max_running: 3}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing, none := new(time.Duration(0)), new(0)
+	for name, program := range map[string]Config{
+		"nothing set":    {},
+		"zero and false": {Redis: settings.Redis{Copies: none, Durable: new(false)}, Lock: settings.Lock{MaxHold: nothing}, Scheduler: settings.Scheduler{Stagger: nothing, ReloadEvery: nothing, ForgetAfter: nothing, MaxRunning: none}},
+	} {
+		made, err := program.over(cfg.File.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, r := made.Scheduler, made.Redis
+		got := []any{*r.Copies, *r.Durable, *made.Lock.MaxHold, *s.Stagger, *s.ReloadEvery, *s.ForgetAfter, *s.MaxRunning}
+		want := []any{2, true, time.Hour, time.Second, time.Minute, 48 * time.Hour, 3}
+		if name != "nothing set" {
+			want = []any{0, false, time.Duration(0), time.Duration(0), time.Duration(0), time.Duration(0), 0}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
 	}
 }
 
 // Mistakes of a program are told with the name of the setting, and whose it is.
 func TestMistakesOfTheProgram(t *testing.T) {
 	t.Parallel()
-	nodes := Redis{Nodes: []string{"redis://h"}}
+	nodes := settings.Redis{Nodes: settings.Nodes("redis://h")}
 	for want, cfg := range map[string]Config{
 		"redis.nodes: no nodes are listed": {},
 		"jobs.a: has no func":              {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "@daily"}}},
@@ -112,7 +149,12 @@ func TestMistakesOfTheProgram(t *testing.T) {
 		"jobs.a.schedule: ":                {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "daily", Handler: nothing}}},
 		"jobs.a: the program has two":      {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "@daily", Handler: nothing}, {Name: "a", Spec: "@daily", Handler: nothing}}},
 		`"" is not a job name`:             {Redis: nodes, Jobs: []jobs.Job{{Spec: "@daily", Handler: nothing}}},
-		"lock.ttl: 1m0s is not below":      {Redis: nodes, Lock: Lock{TTL: time.Minute}},
+		"lock.ttl: 1m0s is not below":      {Redis: nodes, Lock: settings.Lock{TTL: time.Minute}},
+		"lock.ttl: -1ns is not a positive": {Redis: nodes, Lock: settings.Lock{TTL: -1}},
+		"redis.copies: -1 is negative":     {Redis: settings.Redis{URL: "redis://h", Copies: new(-1)}},
+		`webhooks[0].events[0]: "won" is`:  {Redis: nodes, Webhooks: []settings.Webhook{{URL: "https://h", Events: []string{"won"}}}},
+		`http.anonymous: "some" is`:        {Redis: nodes, HTTP: settings.HTTP{Anonymous: "some"}},
+		`http.users.ann.role: "king" is`:   {Redis: nodes, HTTP: settings.HTTP{Users: map[string]settings.User{"ann": {Role: "king", Token: "x"}}}},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -167,7 +209,7 @@ func TestRunOfAConfig(t *testing.T) {
 		ran := make(chan jobs.Run, 100)
 		told := make(chan jobs.Previous, 100)
 		r, err := New(Config{
-			Redis: Redis{Nodes: minis.URLs(), Dial: minis.Dial, Embedded: true}, Logger: logTo(t.Output()),
+			Redis: settings.Redis{Nodes: settings.Nodes(minis.URLs()...)}, Dial: minis.Dial, Embedded: true, Logger: logTo(t.Output()),
 			Jobs: []jobs.Job{{Name: "a", Spec: "@every 1s", Handler: func(ctx context.Context, run jobs.Run) error {
 				before, err := run.Previous(ctx)
 				told <- before

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -149,7 +150,7 @@ func TestOnePauseBoundsTheOther(t *testing.T) {
 		{MaxBackoff: 500 * time.Millisecond}:              {Attempts: 1, Backoff: 500 * time.Millisecond, MaxBackoff: 500 * time.Millisecond},
 		{Backoff: 2 * time.Minute, MaxBackoff: time.Hour}: {Attempts: 1, Backoff: 2 * time.Minute, MaxBackoff: time.Hour},
 	} {
-		made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []jobs.Job{{Name: "own", Spec: "@daily", Handler: nothing, Retry: says}}}.over(cfg)
+		made, err := Config{Redis: settings.Redis{Nodes: settings.Nodes("redis://h")}, Jobs: []jobs.Job{{Name: "own", Spec: "@daily", Handler: nothing, Retry: says}}}.over(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -108,7 +109,7 @@ func TestLeaseThatIsNotExtendedIsToldOnce(t *testing.T) {
 				var log logtest.Buffer
 				var failed atomic.Int64
 				r, err := New(Config{
-					ID: "a", Store: m, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+					Replica: settings.Replica{ID: "a"}, Store: m, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 					Observer: func(e event.Event) {
 						if e.Kind == event.Extended && e.Err != nil {
 							failed.Add(1)
@@ -170,7 +171,7 @@ func TestReplicaOfTheProgramsLogger(t *testing.T) {
 		m := declaredNew(t)
 		var log logtest.Buffer
 		own := slog.New(slog.NewJSONHandler(&log, nil)).With("replica", "eu-1")
-		r, err := New(Config{ID: "web", Store: m, Logger: own, Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: func(_ context.Context, run jobs.Run) error {
+		r, err := New(Config{Replica: settings.Replica{ID: "web"}, Store: m, Logger: own, Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: func(_ context.Context, run jobs.Run) error {
 			run.Logger.Info("hello")
 			return nil
 		}}}})

@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/traces"
 )
 
@@ -37,8 +38,8 @@ func ExampleConfig_traces() {
 		return nil
 	}
 	r, err := replica.New(replica.Config{
-		Redis:  replica.Redis{Nodes: embedded.URLs(), Embedded: true, RestartGrace: time.Second},
-		Lock:   replica.Lock{TTL: 900 * time.Millisecond}, // short, so that the wait for new nodes is
+		Redis: settings.Redis{Nodes: settings.Nodes(embedded.URLs()...), RestartGrace: time.Second}, Embedded: true,
+		Lock:   settings.Lock{TTL: 900 * time.Millisecond}, // short, so that the wait for new nodes is
 		Jobs:   []jobs.Job{{Name: "report", Spec: "@every 1s", Handler: report}},
 		Logger: slog.New(slog.DiscardHandler),
 		Traces: traces.New(provider),

@@ -20,6 +20,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -74,7 +75,7 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		initialize(t, cfg, func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		source := newCustomers(t, "@every 1m", func(context.Context) {})
 		var log logtest.Buffer
-		r, err := newReplica(cfg, registry, Config{ID: "r", Logger: logTo(&log), Source: source, Redis: Redis{Dial: minis.Dial, Embedded: true}})
+		r, err := newReplica(cfg, registry, Config{Replica: settings.Replica{ID: "r"}, Logger: logTo(&log), Source: source, Dial: minis.Dial, Embedded: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func TestForgetLeavesNoKey(t *testing.T) {
 		case <-ctx.Done():
 		}
 	})
-	r, err := newReplica(cfg, registry, Config{ID: "r", Logger: logTo(t.Output()), Source: source})
+	r, err := newReplica(cfg, registry, Config{Replica: settings.Replica{ID: "r"}, Logger: logTo(t.Output()), Source: source})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/console/webhook"
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -81,10 +82,10 @@ func TestFrozenReplicasTellWhatTheLedgerHas(t *testing.T) {
 			schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 				ctx, stop := context.WithCancel(t.Context())
 				var posting sync.WaitGroup
-				hook, err := webhook.New(webhook.Config{URL: "https://example.com", Events: webhook.Events(), Client: &http.Client{Transport: &posted}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				hook := webhook.New(webhook.Config{
+					Webhook: settings.Webhook{URL: "https://example.com", Events: []string{webhook.Started, webhook.Finished, webhook.Failed, webhook.Late, webhook.LeaseLost, webhook.Missed, webhook.Skipped}},
+					Client:  &http.Client{Transport: &posted},
+				})
 				posting.Go(func() { hook.Run(ctx) })
 				sink.Store(hook)
 				begun := c.Now()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // Twenty replicas without work send at most 20 calls a second to one store: they read the
@@ -32,7 +33,7 @@ func TestIdleReplicasOnOneStore(t *testing.T) {
 		for n := range 20 {
 			var ran ranTicks
 			r, err := New(Config{
-				ID: fmt.Sprint("replica-", n), Store: m, Logger: logTo(io.Discard),
+				Replica: settings.Replica{ID: fmt.Sprint("replica-", n)}, Store: m, Logger: logTo(io.Discard),
 				Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: ran.run}},
 			})
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/metrics"
 )
 
@@ -56,7 +57,7 @@ func TestMetricsOfACluster(t *testing.T) {
 	}
 	var replicas []*Replica
 	for _, id := range []string{"a", "b", "c"} {
-		r, err := newReplica(cfg, registry, Config{ID: id, Logger: logTo(t.Output()), Version: "1.2.3", Metrics: new(metrics.Metrics)})
+		r, err := newReplica(cfg, registry, Config{Replica: settings.Replica{ID: id}, Logger: logTo(t.Output()), Version: "1.2.3", Metrics: new(metrics.Metrics)})
 		if err != nil {
 			t.Fatal(err)
 		}

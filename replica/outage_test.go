@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -86,7 +87,7 @@ func startAll(t *testing.T, cfg *config.Config, noted *notes, minis *redistest.M
 	t.Helper()
 	var stops []func() error
 	for _, id := range []string{"a", "b"} {
-		r, err := newReplica(cfg, noted.registry(), Config{ID: id, Logger: logTo(t.Output()), Redis: Redis{Dial: minis.Dial, Embedded: true}})
+		r, err := newReplica(cfg, noted.registry(), Config{Replica: settings.Replica{ID: id}, Logger: logTo(t.Output()), Dial: minis.Dial, Embedded: true})
 		if err != nil {
 			t.Fatal(err)
 		}

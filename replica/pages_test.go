@@ -21,6 +21,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -216,7 +217,7 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	control := view.ControlOf(c)
 	control.Cache = c.kept
 	c.web, err = dashboard.Mount(host{Control: control, Settings: func() any { return "none" }},
-		dashboard.Config{Anonymous: identity.AnonymousAll, Timeout: time.Minute})
+		dashboard.Config{HTTP: settings.HTTP{Anonymous: identity.AnonymousAll}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

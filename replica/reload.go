@@ -40,7 +40,7 @@ const secondLook = 15 * time.Second
 func newReloader(r *Replica, cfg *config.Config, file config.File, over func(*config.Config) (*config.Config, error)) *reloader {
 	l := &reloader{
 		replica: r, registry: file.Registry, source: *file.Source, adapt: file.Adapt, over: over,
-		every: cfg.Scheduler.ReloadEvery, running: cfg, file: cfg,
+		every: *cfg.Scheduler.ReloadEvery, running: cfg, file: cfg,
 	}
 	l.sum = cfg.Sum()
 	return l

@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -44,7 +45,7 @@ func newReloading(t *testing.T, jobsYAML string, change func(*reloading, *Config
 		t.Fatal(err)
 	}
 	initialize(t, cfg, func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
-	options := Config{Logger: logTo(&r.log), ID: "a", Redis: Redis{Dial: minis.Dial, Embedded: true}}
+	options := Config{Logger: logTo(&r.log), Replica: settings.Replica{ID: "a"}, Dial: minis.Dial, Embedded: true}
 	if change != nil {
 		change(r, &options)
 	}

@@ -111,9 +111,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	part.ClockOffset, part.Stores = r.store.ClockOffset, store.ForScheduler(r.store)
 	r.tags.own.Store(tagsIn(list))
 	r.warnUnresolved(cfg)
-	if r.webhooks, err = newSinks(cfg, id, base, r.tags.tagsOf); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
+	r.webhooks = newSinks(cfg, id, base, r.tags.tagsOf)
 	r.settingsShown.Store(cfg)
 	if err := r.openDashboard(cfg, options); err != nil {
 		return nil, errors.Join(err, r.close())
@@ -150,12 +148,12 @@ func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Confi
 	}
 	nodes := func(c membership.Config) membership.Config {
 		c.Observer = counting(events{log: r.log}.nodes(), r.metrics)
-		c.Dial, c.Embedded = options.Redis.Dial, options.Redis.Embedded
-		if fresh := c.Fresh; options.Redis.TLS != nil {
-			c.TLS = options.Redis.TLS
+		c.Dial, c.Embedded = options.Dial, options.Embedded
+		if fresh := c.Fresh; options.TLS != nil {
+			c.TLS = options.TLS
 			c.Fresh = func() (membership.Config, error) {
 				now, err := fresh()
-				now.TLS = options.Redis.TLS
+				now.TLS = options.TLS
 				return now, err
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -100,7 +101,7 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 	var stops []func() error
 	var replicas []*Replica
 	for _, id := range []string{"a", "b", "c"} {
-		r, err := newReplica(cfg, registry, Config{ID: id, Logger: config.NewLogger(cfg.Log, &out), Version: "test"})
+		r, err := newReplica(cfg, registry, Config{Replica: settings.Replica{ID: id}, Logger: config.NewLogger(cfg.Log, &out), Version: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}

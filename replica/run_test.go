@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/roster"
 )
@@ -37,9 +38,7 @@ func countTicks(t *testing.T) (*jobs.Registry, chan jobs.Run) {
 // everySecond is a configuration over the given nodes, as code makes it.
 func everySecond(urls []string) *config.Config {
 	cfg := config.Default()
-	for _, url := range urls {
-		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{URL: url})
-	}
+	cfg.Redis.Nodes = settings.Nodes(urls...)
 	cfg.Jobs = map[string]config.JobConfig{"a": {Func: "count", Schedule: config.Specs{"@every 1s"}, JobPolicy: config.DefaultPolicy()}}
 	return cfg
 }
@@ -62,7 +61,7 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 		defer minis.Close()
 		registry, ran := countTicks(t)
 		var log logtest.Buffer
-		r, err := newReplica(everySecond(minis.URLs()), registry, Config{Logger: logTo(&log), ID: "a", Redis: Redis{Dial: minis.Dial, Embedded: true}})
+		r, err := newReplica(everySecond(minis.URLs()), registry, Config{Logger: logTo(&log), Replica: settings.Replica{ID: "a"}, Dial: minis.Dial, Embedded: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +121,7 @@ func TestRunWaitsForAQuorum(t *testing.T) {
 			minis.Stop(i)
 		}
 		var log logtest.Buffer
-		r, err := newReplica(cfg, registry, Config{Logger: logTo(&log), Redis: Redis{Dial: minis.Dial, Embedded: true}})
+		r, err := newReplica(cfg, registry, Config{Logger: logTo(&log), Dial: minis.Dial, Embedded: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +169,7 @@ func TestRunEndsWhereItIsRefused(t *testing.T) {
 		defer minis.Close()
 		registry, _ := countTicks(t)
 		initialize(t, everySecond(minis.URLs()), func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
-		r, err := newReplica(everySecond(minis.URLs()[:3]), registry, Config{Logger: slog.New(slog.DiscardHandler), Redis: Redis{Dial: minis.Dial, Embedded: true}})
+		r, err := newReplica(everySecond(minis.URLs()[:3]), registry, Config{Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +195,7 @@ func TestAbortEndsADrain(t *testing.T) {
 		initialize(t, cfg, func(c *membership.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		finished := 0
 		r, err := newReplica(cfg, registry, Config{
-			Logger: slog.New(slog.DiscardHandler), Redis: Redis{Dial: minis.Dial, Embedded: true},
+			Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true,
 			Observer: func(e event.Event) {
 				if e.Kind == event.Finished {
 					finished++

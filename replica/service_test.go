@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // A store belongs to the service that was named first: a replica that names another, or none,
@@ -22,7 +23,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 	for name, on := range map[string]func(t *testing.T) Config{
 		"nodes": func(t *testing.T) Config {
 			minis := redistest.MiniN(t, 3)
-			return Config{Redis: Redis{Nodes: minis.URLs(), Dial: minis.Dial, Embedded: true}}
+			return Config{Redis: settings.Redis{Nodes: settings.Nodes(minis.URLs()...)}, Dial: minis.Dial, Embedded: true}
 		},
 		"one store": func(t *testing.T) Config {
 			return Config{Store: declaredNew(t)}
@@ -35,7 +36,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 				var ran ranTicks
 				serve := func(id, service string) (*Replica, error) {
 					cfg := base
-					cfg.ID, cfg.Service, cfg.Namespace, cfg.Logger = id, service, "shared", logTo(t.Output())
+					cfg.Replica.ID, cfg.Service, cfg.Namespace, cfg.Logger = id, service, "shared", logTo(t.Output())
 					cfg.Jobs = []jobs.Job{{Name: id, Spec: "@every 1s", Handler: ran.run}}
 					r, err := New(cfg)
 					if err != nil {
@@ -61,7 +62,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 				belongs("shop", "shop", "")
 				belongs("billing", "billing", "shop")
 				belongs("anybody", "", "shop")
-				reader, err := New(Config{ID: "reader", Namespace: "shared", Redis: base.Redis, Store: base.Store, Logger: logTo(t.Output()), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
+				reader, err := New(Config{Replica: settings.Replica{ID: "reader"}, Namespace: "shared", Redis: base.Redis, Dial: base.Dial, Embedded: base.Embedded, Store: base.Store, Logger: logTo(t.Output()), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +108,7 @@ func TestTwoReplicasWithOneID(t *testing.T) {
 		var ran ranTicks
 		logs := [2]logtest.Buffer{}
 		serve := func(log *logtest.Buffer) (*Replica, func() error) {
-			r, err := New(Config{ID: "web", Store: m, Logger: logTo(log), Jobs: []jobs.Job{{Name: "j", Spec: "@every 10s", Handler: ran.run}}})
+			r, err := New(Config{Replica: settings.Replica{ID: "web"}, Store: m, Logger: logTo(log), Jobs: []jobs.Job{{Name: "j", Spec: "@every 10s", Handler: ran.run}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +173,7 @@ func TestTwoServicesInOneNamespace(t *testing.T) {
 		logs := [2]logtest.Buffer{}
 		var one *Replica
 		for i, fn := range []func(context.Context, jobs.Run) error{shop.run, func(ctx context.Context, run jobs.Run) error { return billing.run(ctx, run) }} {
-			r, err := New(Config{ID: []string{"shop", "billing"}[i], Store: m, Logger: logTo(&logs[i]), Jobs: []jobs.Job{{Name: "invoices", Spec: "@every 10s", Handler: fn}}})
+			r, err := New(Config{Replica: settings.Replica{ID: []string{"shop", "billing"}[i]}, Store: m, Logger: logTo(&logs[i]), Jobs: []jobs.Job{{Name: "invoices", Spec: "@every 10s", Handler: fn}}})
 			if err != nil {
 				t.Fatal(err)
 			}

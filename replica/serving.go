@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/console/webhook"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
@@ -257,24 +258,14 @@ func (b *tagBook) tagsOf(job string) []string {
 }
 
 // newSinks returns the webhooks of the configuration.
-func newSinks(c *config.Config, id string, log *slog.Logger, tagsOf func(job string) []string) (sinks, error) {
+func newSinks(c *config.Config, id string, log *slog.Logger, tagsOf func(job string) []string) sinks {
 	var all sinks
 	for i, hook := range c.Webhooks {
-		cfg := webhook.Config{
-			Name: fmt.Sprintf("webhooks[%d]", i), Namespace: c.Namespace, Replica: id,
-			URL: hook.URL, Headers: hook.Headers, Secret: hook.Secret, Resolve: config.Expand, Timeout: hook.Timeout,
-			Jobs: hook.Jobs, Tags: hook.Tags, TagsOf: tagsOf, Logger: log,
-		}
-		for _, e := range hook.Events {
-			cfg.Events = append(cfg.Events, webhook.Event(e))
-		}
-		sink, err := webhook.New(cfg)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, sink)
+		all = append(all, webhook.New(webhook.Config{
+			Webhook: hook, Name: fmt.Sprintf("webhooks[%d]", i), Namespace: c.Namespace, Replica: id, Resolve: refs.Resolve, TagsOf: tagsOf, Logger: log,
+		}))
 	}
-	return all, nil
+	return all
 }
 
 func (s sinks) observe(e event.Event) {

@@ -19,6 +19,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -69,7 +70,7 @@ func TestReplicasOnOneStore(t *testing.T) {
 		var replicas []*Replica
 		for _, id := range []string{"a", "b", "c"} {
 			r, err := New(Config{
-				ID: id, Store: m, Logger: logTo(io.Discard),
+				Replica: settings.Replica{ID: id}, Store: m, Logger: logTo(io.Discard),
 				Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}},
 			})
 			if err != nil {
@@ -108,7 +109,7 @@ func TestFailoverBetweenRareTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(kvtest.Memory) // nobody declares it new
 		var ran ranTicks
-		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 * * * *", Handler: ran.run}}})
+		r, err := New(Config{Replica: settings.Replica{ID: "a"}, Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 * * * *", Handler: ran.run}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +174,7 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 			return nil
 		}}
 		var ran ranTicks
-		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
+		r, err := New(Config{Replica: settings.Replica{ID: "a"}, Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +221,7 @@ func TestTicksOfAnOutageSayWhy(t *testing.T) {
 		var r *Replica
 		for _, id := range []string{"a", "b", "c"} {
 			var err error
-			if r, err = New(Config{ID: id, Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: list}); err != nil {
+			if r, err = New(Config{Replica: settings.Replica{ID: id}, Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: list}); err != nil {
 				t.Fatal(err)
 			}
 			defer start(t.Context(), r)()
@@ -285,7 +286,7 @@ func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		full.Store(true)
-		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: new(ranTicks).run}}})
+		r, err := New(Config{Replica: settings.Replica{ID: "a"}, Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: new(ranTicks).run}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // When the slot of a namespace moves to another master of a Redis Cluster, replicas go on there after
@@ -18,8 +19,11 @@ import (
 func TestMovedSlot(t *testing.T) {
 	t.Parallel()
 	list := redistest.StartCluster(t, 0)
-	at := Redis{Cluster: redistest.URLs(list), NodeTimeout: time.Second, RestartGrace: 8 * time.Second}
-	set, err := membership.Open(membership.Config{Nodes: []membership.NodeConfig{{Name: membership.SingleName, Seeds: at.Cluster}}, Grace: at.RestartGrace, TTL: 6 * time.Second, Timeout: at.NodeTimeout})
+	at := settings.Redis{NodeTimeout: time.Second, RestartGrace: 8 * time.Second}
+	for _, url := range redistest.URLs(list) {
+		at.Cluster.Addresses = append(at.Cluster.Addresses, settings.Secret(url))
+	}
+	set, err := membership.Open(membership.Config{Nodes: []membership.NodeConfig{{Name: membership.SingleName, Seeds: redistest.URLs(list)}}, Grace: at.RestartGrace, TTL: 6 * time.Second, Timeout: at.NodeTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +33,7 @@ func TestMovedSlot(t *testing.T) {
 	var ran ranTicks
 	var logs [2]logtest.Buffer
 	for i := range logs {
-		r, err := New(Config{ID: []string{"a", "b"}[i], Namespace: config.Default().Namespace, Redis: at, Lock: Lock{TTL: 6 * time.Second}, Logger: logTo(&logs[i]), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
+		r, err := New(Config{Replica: settings.Replica{ID: []string{"a", "b"}[i]}, Namespace: config.Default().Namespace, Redis: at, Lock: settings.Lock{TTL: 6 * time.Second}, Logger: logTo(&logs[i]), Jobs: []jobs.Job{{Name: "j", Spec: "@every 1s", Handler: ran.run}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -64,7 +65,7 @@ webhooks:
 	set := openCluster(t, source)
 	declareNew(t, set)
 	var out logtest.Buffer
-	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
+	r, err := newReplica(cfg, registry, Config{Replica: settings.Replica{ID: "a"}, Logger: logTo(&out)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ webhooks:
 	}
 	declareNew(t, openCluster(t, source))
 	var out logtest.Buffer
-	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
+	r, err := newReplica(cfg, registry, Config{Replica: settings.Replica{ID: "a"}, Logger: logTo(&out)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // A replica is not ready while too few nodes take writes, or the one Redis does not: at its start,
@@ -17,9 +18,9 @@ func TestReadyMeansThatNodesTakeWrites(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 3} {
 		servers := redistest.StartN(t, n)
-		redis := Redis{Nodes: redistest.URLs(servers)}
+		redis := settings.Redis{Nodes: settings.Nodes(redistest.URLs(servers)...)}
 		if n == 1 {
-			redis = Redis{URL: servers[0].URL()}
+			redis = settings.Redis{URL: settings.Secret(servers[0].URL())}
 		}
 		memory := func(most string) {
 			t.Helper()
@@ -31,7 +32,7 @@ func TestReadyMeansThatNodesTakeWrites(t *testing.T) {
 		}
 		run := func() *Replica {
 			t.Helper()
-			r, err := New(Config{ID: "a", Redis: redis, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: new(ranTicks).run}}})
+			r, err := New(Config{Replica: settings.Replica{ID: "a"}, Redis: redis, Logger: logTo(io.Discard), Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: new(ranTicks).run}}})
 			if err != nil {
 				t.Fatal(err)
 			}

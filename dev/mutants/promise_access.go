@@ -35,7 +35,7 @@ var access = promise{
 			{web + "gate/gate.go", `wrong != nil && kind != ""`, `wrong != nil && kind == "nosuch"`},
 		}},
 		{"web: the configuration shows secrets", in(config, "TestShownHasNoSecrets"), []edit{
-			{config + "shown.go", "return marked.hidden(marked.text)", "return text"},
+			{"internal/refs/hide.go", "return marked.hidden(marked.text)", "return text"},
 		}},
 	},
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 )
 
@@ -76,9 +77,9 @@ func run(ctx context.Context, out io.Writer) error {
 // newReplica has no job of its own: all are in the table.
 func newReplica(urls []string, b *billing) (*replica.Replica, error) {
 	return replica.New(replica.Config{
-		Redis:  replica.Redis{Nodes: urls, Embedded: true, RestartGrace: 2 * time.Second},
-		Lock:   replica.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
-		Source: b, Logger: slog.New(slog.DiscardHandler),
+		Redis:  settings.Redis{Nodes: settings.Nodes(urls...), RestartGrace: 2 * time.Second},
+		Lock:   settings.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
+		Source: b, Logger: slog.New(slog.DiscardHandler), Embedded: true,
 		Observer: func(e event.Event) {
 			switch e.Kind {
 			case event.Updated:

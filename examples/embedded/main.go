@@ -25,6 +25,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 func main() {
@@ -60,9 +61,9 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	defer nodes.Close()
 	r, err := replica.New(replica.Config{
-		Redis: replica.Redis{Nodes: nodes.URLs(), Embedded: true, RestartGrace: 2 * time.Second},
-		Lock:  replica.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
-		Jobs:  []jobs.Job{{Name: "count", Spec: "@every 2s", Handler: s.count}},
+		Redis: settings.Redis{Nodes: settings.Nodes(nodes.URLs()...), RestartGrace: 2 * time.Second}, Embedded: true,
+		Lock: settings.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
+		Jobs: []jobs.Job{{Name: "count", Spec: "@every 2s", Handler: s.count}},
 	})
 	if err != nil {
 		return err

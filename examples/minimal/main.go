@@ -16,12 +16,13 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r, err := newReplica(replica.Redis{Nodes: os.Args[1:]})
+	r, err := newReplica(replica.Config{Redis: settings.Redis{Nodes: settings.Nodes(os.Args[1:]...)}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,11 +31,9 @@ func main() {
 	}
 }
 
-func newReplica(nodes replica.Redis) (*replica.Replica, error) {
-	return replica.New(replica.Config{
-		Redis: nodes,
-		Jobs:  []jobs.Job{{Name: "report", Spec: "* * * * *", Handler: report, Timeout: 30 * time.Second}},
-	})
+func newReplica(cfg replica.Config) (*replica.Replica, error) {
+	cfg.Jobs = []jobs.Job{{Name: "report", Spec: "* * * * *", Handler: report, Timeout: 30 * time.Second}}
+	return replica.New(cfg)
 }
 
 func report(_ context.Context, run jobs.Run) error {

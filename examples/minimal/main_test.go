@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // The program is valid, and drains when it is told to, also while it waits for nodes.
@@ -17,7 +18,7 @@ func TestMinimal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nodes.Close()
-	r, err := newReplica(replica.Redis{Nodes: nodes.URLs(), Embedded: true})
+	r, err := newReplica(replica.Config{Redis: settings.Redis{Nodes: settings.Nodes(nodes.URLs()...)}, Embedded: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func TestMinimal(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if _, err := newReplica(replica.Redis{}); err == nil || !strings.Contains(err.Error(), "redis.nodes: no nodes are listed") {
+	if _, err := newReplica(replica.Config{}); err == nil || !strings.Contains(err.Error(), "redis.nodes: no nodes are listed") {
 		t.Errorf("without nodes: %v", err)
 	}
 }

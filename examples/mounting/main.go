@@ -34,7 +34,7 @@ import (
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/replica/dashboard"
-	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // prefix is where the dashboard is.
@@ -73,7 +73,7 @@ func run(ctx context.Context, addr string, router router, out io.Writer) error {
 		return err
 	}
 	s := newService()
-	cron, err := dashboard.Mount(r, dashboard.Config{BasePath: prefix, Anonymous: identity.AnonymousNone, Identify: s.identify})
+	cron, err := dashboard.Mount(r, dashboard.Config{HTTP: settings.HTTP{BasePath: prefix}, Identify: s.identify})
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func run(ctx context.Context, addr string, router router, out io.Writer) error {
 // newReplica has one job, which runs when somebody triggers it.
 func newReplica(urls []string) (*replica.Replica, error) {
 	return replica.New(replica.Config{
-		Redis: replica.Redis{Nodes: urls, Embedded: true, RestartGrace: 2 * time.Second},
-		Lock:  replica.Lock{TTL: 1500 * time.Millisecond}, // short, since new nodes abstain for as long
+		Redis: settings.Redis{Nodes: settings.Nodes(urls...), RestartGrace: 2 * time.Second}, Embedded: true,
+		Lock: settings.Lock{TTL: 1500 * time.Millisecond}, // short, since new nodes abstain for as long
 		Jobs: []jobs.Job{{Name: "greet", Spec: "@yearly", Handler: func(_ context.Context, run jobs.Run) error {
 			run.Logger.Info("hello")
 			return nil

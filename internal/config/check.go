@@ -8,19 +8,23 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/webhook"
+	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -28,24 +32,23 @@ import (
 // Check returns every mistake of a configuration that was made, or changed, in code.
 func (c *Config) Check(registry *jobs.Registry) error {
 	ps := &problems{origin: c.origin}
+	ps.checkValues(nil, reflect.ValueOf(c), "")
 	c.checkCluster(ps)
 	c.check(ps, registry)
 	return ps.err()
 }
 
-// check reports every mistake that decoding could not see, but for those of checkCluster. It opens
+// check reports every mistake that decoding could not see, but for those of checkValues and
+// checkCluster. It opens
 // no connection and resolves no late reference.
 func (c *Config) check(ps *problems, registry *jobs.Registry) {
 	if !printable.MatchString(c.Replica.ID) {
 		ps.at(path{"replica", "id"}, "%q is not a name; use up to 200 printable characters without spaces", c.Replica.ID)
 	}
 	ps.labels(path{"replica", "labels"}, c.Replica.Labels)
-	c.Lock.check(ps, c.store())
-	c.HTTP.check(ps)
-	if n := c.Metrics.MaxJobs; n < 0 && !ps.has(path{"metrics", "max_jobs"}) {
-		ps.at(path{"metrics", "max_jobs"}, "%d is negative; write 0 to count all jobs together, or more", n)
-	}
-	c.Scheduler.check(ps)
+	c.checkLock(ps)
+	c.checkHTTP(ps)
+	ps.zone(path{"scheduler", "timezone"}, c.Scheduler.Timezone)
 	c.Defaults.check(ps, path{"defaults"}, DefaultPolicy())
 	b := c.builder(ps, registry)
 	b.checkGroup(path{"defaults", "group"}, c.Defaults.Group)
@@ -99,69 +102,106 @@ func (ps *problems) notNegative(p path, d time.Duration) {
 	}
 }
 
-// check makes sure that an extension can come in time.
-func (l LockConfig) check(ps *problems, s waits) {
-	margin := path{"lock", "safety_margin"}
-	if l.SafetyMargin != 0 && !ps.positive(margin, l.SafetyMargin) {
+// checkLock makes sure that an extension can come in time.
+func (c *Config) checkLock(ps *problems) {
+	l, every := c.Lock, path{"lock", "extend_every"}
+	if l.TTL <= 0 || l.SafetyMargin < 0 || l.ExtendEvery < 0 {
+		return // reported
+	}
+	if c.safetyMargin() >= l.TTL {
+		ps.at(path{"lock", "safety_margin"}, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", c.safetyMargin(), l.TTL)
 		return
 	}
-	if l.safetyMargin() >= l.TTL {
-		ps.at(margin, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", l.safetyMargin(), l.TTL)
-		return
-	}
-	every := path{"lock", "extend_every"}
-	if l.ExtendEvery < 0 {
-		ps.at(every, "%v is negative; remove it for the default, lock.ttl/3", l.ExtendEvery)
-		return
-	}
-	if hold := l.MaxHold; hold < 0 || hold > 0 && hold < l.TTL {
+	if hold := of(l.MaxHold); hold < 0 || hold > 0 && hold < l.TTL {
 		ps.at(path{"lock", "max_hold"}, "%v is below lock.ttl (%v); write more than your longest run takes, or 0s for no bound", hold, l.TTL)
 	}
-	l.checkExtensionFits(ps, s)
-}
-
-// checkExtensionFits makes sure that a lease outlives a slow store: its first extension
-// may wait twice, since nodes that lack the claim are asked for it first.
-func (l LockConfig) checkExtensionFits(ps *problems, s waits) {
+	// A lease must outlive a slow store: its first extension may wait twice, since nodes that lack
+	// the claim are asked for it first.
+	s := c.store()
 	drift := time.Duration(float64(l.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
-	ends, takes := l.TTL-drift-l.safetyMargin(), 2*s.timeout
-	every, latest := l.extendEvery(), ends-takes
-	if every < latest {
+	ends, takes := l.TTL-drift-c.safetyMargin(), 2*s.timeout
+	pause, latest := c.extendEvery(), ends-takes
+	if pause < latest {
 		return
 	}
 	remedy := "lower " + s.timeoutKey() + " or lock.safety_margin, or raise lock.ttl"
 	if latest > 0 {
 		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
 	}
-	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits twice for a slow answer takes %v (2 × %s), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
-		milliseconds(every), takes, s.timeoutKey(), milliseconds(every+takes), ends, l.TTL, drift, l.safetyMargin(), remedy)
+	ps.at(every, "extending every %v comes too late: an extension that waits twice for a slow answer takes %v (2 × %s), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
+		milliseconds(pause), takes, s.timeoutKey(), milliseconds(pause+takes), ends, l.TTL, drift, c.safetyMargin(), remedy)
 }
 
 func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-func (l LockConfig) extendEvery() time.Duration { return cmp.Or(l.ExtendEvery, l.TTL/3) }
+func (c *Config) extendEvery() time.Duration { return cmp.Or(c.Lock.ExtendEvery, c.Lock.TTL/3) }
 
-func (l LockConfig) safetyMargin() time.Duration { return cmp.Or(l.SafetyMargin, l.TTL/10) }
+func (c *Config) safetyMargin() time.Duration { return cmp.Or(c.Lock.SafetyMargin, c.Lock.TTL/10) }
 
-// maxForgetAfter is below what the nodes keep of which jobs there were: a job
-// that is not listed any more could not be found.
-const maxForgetAfter = 365 * 24 * time.Hour
-
-func (c SchedulerConfig) check(ps *problems) {
-	p := path{"scheduler"}
-	ps.positive(p.with("drain_timeout"), c.DrainTimeout)
-	ps.notNegative(p.with("stagger"), c.Stagger)
-	ps.positive(p.with("max_clock_offset"), c.MaxClockOffset)
-	ps.notNegative(p.with("reload_every"), c.ReloadEvery)
-	ps.positive(p.with("source_every"), c.SourceEvery)
-	if d := c.ForgetAfter; d != 0 && (d < scheduler.MinForgetAfter || d > maxForgetAfter) {
-		ps.at(p.with("forget_after"), "%v is not between %v and %v; write how long after it was last served a job is forgotten, or 0s for never",
-			d, scheduler.MinForgetAfter, maxForgetAfter)
+// of returns the value of a setting whose zero is one of its own; zero if it is unset.
+func of[T any](setting *T) (value T) {
+	if setting != nil {
+		value = *setting
 	}
-	ps.zone(p.with("timezone"), c.Timezone)
-	if n := c.MaxRunning; n < 0 {
-		ps.at(p.with("max_running"), "%d is negative; write how many runs may go on at once, or 0 for no limit", n)
+	return value
+}
+
+// checkValues reports what v, at p, may not be by the tags of its field or by its type, and the same
+// of all values in it. The tag range lists numbers, such as 0|1h..8760h or 1ms.. for any positive
+// whole number of milliseconds; the tag wrong is what the message says behind the value.
+func (ps *problems) checkValues(p path, v reflect.Value, tag reflect.StructTag) {
+	switch v = reflect.Indirect(v); v.Kind() {
+	case reflect.String:
+		choices := choicesOf(v.Type(), tag)
+		if choices != nil && v.String() != "" && !slices.Contains(choices, v.String()) && !ps.has(p) {
+			ps.at(p, "%q is not a choice; write %s", v.String(), oneOf(choices))
+		}
+	case reflect.Int, reflect.Int64:
+		allowed, bounded := tag.Lookup("range")
+		if !bounded || inRange(v, allowed) || ps.has(p) {
+			return
+		}
+		usual := "is not a positive whole number of milliseconds; write one, such as 1500ms"
+		if strings.HasPrefix(allowed, "0..") {
+			usual = "is negative; write 0s or more"
+		}
+		ps.at(p, "%v %s", v.Interface(), cmp.Or(tag.Get("wrong"), usual))
+	case reflect.Struct:
+		for _, f := range decode.Fields(v.Type()) {
+			ps.checkValues(p.with(f.Name), v.FieldByIndex(f.Index), f.Tag)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			ps.checkValues(p.with(strconv.Itoa(i)), v.Index(i), tag)
+		}
+	case reflect.Map:
+		for entry := v.MapRange(); entry.Next(); {
+			ps.checkValues(p.with(entry.Key().String()), entry.Value(), tag)
+		}
 	}
+}
+
+// inRange reports whether a number or duration is one of those that a tag range allows.
+func inRange(v reflect.Value, allowed string) bool {
+	bound := func(text string) int64 {
+		if v.Type() != reflect.TypeFor[time.Duration]() {
+			n, _ := strconv.ParseInt(text, 10, 64) // a test reads all tags
+			return n
+		}
+		d, _ := time.ParseDuration(text)
+		return int64(d)
+	}
+	for part := range strings.SplitSeq(allowed, "|") {
+		least, most, open := strings.Cut(part, "..")
+		if !open {
+			most = least
+		}
+		whole := least != "1ms" || v.Int()%int64(time.Millisecond) == 0
+		if v.Int() >= bound(least) && (most == "" || v.Int() <= bound(most)) && whole {
+			return true
+		}
+	}
+	return false
 }
 
 func (ps *problems) zone(p path, name string) {
@@ -170,9 +210,17 @@ func (ps *problems) zone(p path, name string) {
 	}
 }
 
-// check checks what is served over HTTP, and to whom.
-func (h HTTPConfig) check(ps *problems) {
-	p := path{"http"}
+// CheckHTTP returns every mistake of the http section alone, which a program has made.
+func (c *Config) CheckHTTP() error {
+	ps := &problems{origin: c.origin}
+	ps.checkValues(path{"http"}, reflect.ValueOf(c.HTTP), "")
+	c.checkHTTP(ps)
+	return ps.err()
+}
+
+// checkHTTP checks what is served over HTTP, and to whom.
+func (c *Config) checkHTTP(ps *problems) {
+	p, h := path{"http"}, c.HTTP
 	ps.address(p.with("listen"), h.Listen)
 	ps.address(p.with("probes_listen"), h.ProbesListen)
 	if _, port, _ := net.SplitHostPort(h.Listen); h.Listen == h.ProbesListen && h.Listen != "" && port != "0" {
@@ -185,9 +233,20 @@ func (h HTTPConfig) check(ps *problems) {
 		ps.at(p.with("tls"), "cert_file and key_file go together; set both or neither")
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Users)) {
-		h.checkUser(ps, p.with("users", name), name)
+		c.checkUser(ps, p.with("users", name), name)
 	}
-	h.TrustedProxies.check(ps, p.with("trusted_proxies"))
+	proxies, p := h.TrustedProxies, p.with("trusted_proxies")
+	for i, text := range proxies.Addresses {
+		if _, err := PrefixOf(text); err != nil {
+			ps.at(p.with("addresses", strconv.Itoa(i)), "%q is no address; write one such as 10.0.0.7, or a network such as 10.0.0.0/8", text)
+		}
+	}
+	switch {
+	case proxies.UserHeader != "" && len(proxies.Addresses) == 0:
+		ps.at(p, "names no addresses, so that nobody is believed; write those of the proxies")
+	case proxies.Role != "none" && proxies.Role != "" && proxies.UserHeader == "":
+		ps.at(p.with("role"), "has no effect without user_header; write the header in which the proxies name the user")
+	}
 }
 
 // address reports what is no address to listen on.
@@ -203,34 +262,35 @@ func (ps *problems) address(p path, text string) {
 }
 
 // checkUser checks a user, but for secrets that are references.
-func (h HTTPConfig) checkUser(ps *problems, p path, name string) {
-	user := h.Users[name]
+func (c *Config) checkUser(ps *problems, p path, name string) {
+	user := c.HTTP.Users[name]
 	if err := (identity.User{Name: name, Role: identity.Viewer}).Validate(); err != nil {
 		ps.atKey(p, "%v", err)
 	}
-	if user.Password == "" && user.Token == "" && h.TrustedProxies.UserHeader == "" && !ps.has(p) {
+	if user.Password == "" && user.Token == "" && c.HTTP.TrustedProxies.UserHeader == "" && !ps.has(p) {
 		ps.at(p, "has neither password nor token; write what quorate users password or quorate users token prints")
 	}
-	if err := identity.ValidatePassword(user.Password); user.Password != "" && !hasReference(user.Password) && err != nil {
+	if err := identity.ValidatePassword(string(user.Password)); user.Password != "" && !hasReference(user.Password) && err != nil {
 		ps.at(p.with("password"), "%v", err)
 	}
-	if err := identity.ValidateToken(user.Token); user.Token != "" && !hasReference(user.Token) && err != nil {
+	if err := identity.ValidateToken(string(user.Token)); user.Token != "" && !hasReference(user.Token) && err != nil {
 		ps.at(p.with("token"), "%v", err)
 	}
 }
 
-func (x ProxyConfig) check(ps *problems, p path) {
-	for i, text := range x.Addresses {
-		if _, err := PrefixOf(text); err != nil {
-			ps.at(p.with("addresses", strconv.Itoa(i)), "%q is no address; write one such as 10.0.0.7, or a network such as 10.0.0.0/8", text)
+// Proxy returns who may name the user, of a section that was checked.
+func (c *Config) Proxy() identity.Proxy {
+	trusted := c.HTTP.TrustedProxies
+	proxy := identity.Proxy{UserHeader: trusted.UserHeader}
+	if trusted.Role != "none" && proxy.UserHeader != "" {
+		proxy.Role = identity.Role(trusted.Role)
+	}
+	for _, text := range trusted.Addresses {
+		if prefix, err := PrefixOf(text); err == nil {
+			proxy.Addresses = append(proxy.Addresses, prefix)
 		}
 	}
-	switch {
-	case x.UserHeader != "" && len(x.Addresses) == 0:
-		ps.at(p, "names no addresses, so that nobody is believed; write those of the proxies")
-	case x.Role != "none" && x.Role != "" && x.UserHeader == "":
-		ps.at(p.with("role"), "has no effect without user_header; write the header in which the proxies name the user")
-	}
+	return proxy
 }
 
 // PrefixOf reads an address, or a network.
@@ -246,7 +306,8 @@ func PrefixOf(text string) (netip.Prefix, error) {
 }
 
 // warn reports secrets that go over the network for everybody to read.
-func (h HTTPConfig) warn(ps *problems) {
+func (c *Config) warnHTTP(ps *problems) {
+	h := c.HTTP
 	host, _, err := net.SplitHostPort(h.Listen)
 	at, _ := netip.ParseAddr(host)
 	if err != nil || at.IsLoopback() || host == "localhost" || h.TLS.CertFile != "" || len(h.TrustedProxies.Addresses) > 0 {
@@ -269,7 +330,7 @@ func (c *Config) Users() ([]identity.User, error) {
 				return nil, fmt.Errorf("http.users_file: %s: user %s is under http.users, too; remove one", c.HTTP.UsersFile, name)
 			}
 			if all == nil {
-				all = map[string]UserConfig{}
+				all = map[string]settings.User{}
 			}
 			all[name] = user
 		}
@@ -286,57 +347,34 @@ func (c *Config) Users() ([]identity.User, error) {
 }
 
 // userOf resolves the references of a user.
-func userOf(name string, c UserConfig) (identity.User, error) {
+func userOf(name string, c settings.User) (identity.User, error) {
 	user := identity.User{Name: name, Role: c.Role}
 	if user.Role == "" {
 		user.Role = identity.Viewer
 	}
 	var err error
-	if user.Password, err = expandSetting(c.Password); err != nil {
+	if user.Password, err = c.Password.Resolve(); err != nil {
 		return user, err
 	}
-	if user.Token, err = expandSetting(c.Token); err != nil {
+	if user.Token, err = c.Token.Resolve(); err != nil {
 		return user, err
 	}
 	return user, user.Validate()
 }
 
 // readUsers reads a file of users, strictly.
-func readUsers(file string) (map[string]UserConfig, error) {
+func readUsers(file string) (map[string]settings.User, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	var users map[string]UserConfig
+	var users map[string]settings.User
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&users); err != nil && len(bytes.TrimSpace(text)) > 0 {
 		return nil, fmt.Errorf("%w; write name: {role: viewer, token: …}", err)
 	}
 	return users, nil
-}
-
-// A WebhookConfig is an endpoint that is told what becomes of ticks and runs.
-type WebhookConfig struct {
-	URL     string            `json:"url" resolve:"late" jsonschema:"Address that gets the messages. Better a reference if it holds a secret: ${env:NAME} or ${file:/path}."`
-	Events  []WebhookEvent    `json:"events" jsonschema:"Kinds of events to send."`
-	Jobs    []string          `json:"jobs,omitempty" jsonschema:"Only events of these jobs, and of jobs with one of the tags; default: all jobs."`
-	Tags    []string          `json:"tags,omitempty" jsonschema:"Only events of jobs with one of these tags, and of those under jobs; default: all jobs."`
-	Headers map[string]string `json:"headers,omitempty" resolve:"late" jsonschema:"Headers to send. Better references if they hold secrets."`
-	Secret  string            `json:"secret,omitempty" resolve:"late" jsonschema:"Key that signs each message, in the header Quorate-Signature. Better a reference."`
-	Timeout time.Duration     `json:"timeout,omitempty" jsonschema:"Limit of one try; default: 5s."`
-}
-
-// A WebhookEvent is a kind of thing that a webhook tells.
-type WebhookEvent string
-
-// Values implements choice.
-func (WebhookEvent) Values() []string {
-	var all []string
-	for _, e := range webhook.Events() {
-		all = append(all, string(e))
-	}
-	return all
 }
 
 // checkWebhooks reports mistakes in what is told to whom.
@@ -353,19 +391,17 @@ func (b *builder) checkWebhooks() {
 			b.checkExpanded(p.with("headers", name), hook.Headers[name], func(value string) error { return webhook.CheckHeader(name, value) })
 		}
 		if len(hook.Events) == 0 && !badEvents {
-			b.at(p, "has no events; write some of %s", oneOf(WebhookEvent("").Values()))
+			field, _ := reflect.TypeFor[settings.Webhook]().FieldByName("Events")
+			b.at(p, "has no events; write some of %s", oneOf(choicesOf(field.Type.Elem(), field.Tag)))
 		}
 		b.checkNames(p.with("jobs"), hook.Jobs)
-		if hook.Timeout != 0 {
-			b.positive(p.with("timeout"), hook.Timeout)
-		}
 	}
 }
 
 // checkExpanded checks a text with its references resolved, if they can be: Unresolved names
 // the others.
-func (b *builder) checkExpanded(p path, text string, check func(string) error) {
-	value, err := Expand(text)
+func (b *builder) checkExpanded(p path, text settings.Secret, check func(string) error) {
+	value, err := refs.Resolve(string(text))
 	if err != nil || text == "" || b.has(p) {
 		return
 	}

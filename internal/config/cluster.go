@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -22,9 +24,9 @@ type Cluster struct {
 	TTL       time.Duration
 	Section   string            // of the store that keeps everything; only that one is filled in
 	Redis     membership.Config // the nodes, with references resolved; its Fresh reads it anew
-	Postgres  PostgresConfig    // with references in the URL: Expand resolves them
-	Etcd      EtcdConfig        // with references: see Login
-	ZooKeeper ZooKeeperConfig
+	Postgres  settings.Postgres // with references in the URL
+	Etcd      settings.Etcd     // with references: see Login
+	ZooKeeper settings.ZooKeeper
 	// Timeout bounds a call to one store, and Grace is for how long nothing is granted in
 	// another incarnation of it.
 	Timeout, Grace time.Duration
@@ -77,7 +79,7 @@ func (c Cluster) login(ps *problems) Login {
 	}
 	l := Login{Username: ps.resolve(at.with("username"), username), Password: ps.resolve(at.with("password"), password)}
 	var err error
-	if l.TLS, err = files.load(); err != nil {
+	if l.TLS, err = load(files); err != nil {
 		ps.at(at.with("tls"), "%v", err)
 	}
 	return l
@@ -92,23 +94,19 @@ func nodes(c *Config, ps *problems) membership.Config {
 		Timeout:   c.Redis.NodeTimeout,
 		Grace:     c.Redis.RestartGrace,
 		TTL:       c.Lock.TTL,
-		Durable:   c.Redis.Durable,
-		Copies:    c.Redis.Copies,
+		Durable:   of(c.Redis.Durable),
+		Copies:    of(c.Redis.Copies),
 	}
 	var err error
-	if cfg.TLS, err = c.Redis.TLS.load(); err != nil {
+	if cfg.TLS, err = load(c.Redis.TLS); err != nil {
 		ps.at(r.with("tls"), "%v", err)
 	}
 	for i, n := range c.Redis.Nodes {
 		url := ps.resolve(r.with("nodes", strconv.Itoa(i)), n.URL)
 		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{Name: n.Name, URL: url})
 	}
-	for _, one := range c.Redis.single() {
-		one.node.URL = ps.resolve(one.at, one.node.URL)
-		for i, seed := range one.node.Seeds {
-			one.node.Seeds[i] = ps.resolve(one.at.with("addresses", strconv.Itoa(i)), seed)
-		}
-		cfg.Nodes = append(cfg.Nodes, one.node)
+	for _, one := range singles(c.Redis) {
+		cfg.Nodes = append(cfg.Nodes, one.node(ps.resolve))
 	}
 	cfg = cfg.WithDefaults()
 	// References may have turned into anything, so the whole is checked again.
@@ -119,8 +117,8 @@ func nodes(c *Config, ps *problems) membership.Config {
 }
 
 // resolve returns the text at p with its references resolved.
-func (ps *problems) resolve(p path, text string) string {
-	out, err := expandSetting(text)
+func (ps *problems) resolve(p path, text settings.Secret) string {
+	out, err := text.Resolve()
 	if err != nil {
 		ps.at(p, "%v", err)
 	}
@@ -128,8 +126,8 @@ func (ps *problems) resolve(p path, text string) string {
 }
 
 // load reads the files; nil if nothing is set.
-func (t TLSConfig) load() (*tls.Config, error) {
-	if t == (TLSConfig{}) {
+func load(t settings.TLS) (*tls.Config, error) {
+	if t == (settings.TLS{}) {
 		return nil, nil
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
@@ -159,19 +157,11 @@ func (t TLSConfig) load() (*tls.Config, error) {
 func (c *Config) SchedulerConfig() scheduler.Config {
 	return scheduler.Config{
 		Labels: c.Replica.Labels,
-		TTL:    c.Lock.TTL, ExtendEvery: c.Lock.extendEvery(), SafetyMargin: c.Lock.safetyMargin(), MaxHold: c.Lock.MaxHold,
-		Stagger: c.Scheduler.stagger(), MaxClockOffset: c.Scheduler.MaxClockOffset, DrainTimeout: c.Scheduler.DrainTimeout,
-		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: c.Scheduler.ForgetAfter,
-		MaxRunning: c.Scheduler.MaxRunning,
+		TTL:    c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.safetyMargin(), MaxHold: of(c.Lock.MaxHold),
+		Stagger:        cmp.Or(of(c.Scheduler.Stagger), -1), // its zero means the default
+		MaxClockOffset: c.Scheduler.MaxClockOffset, DrainTimeout: c.Scheduler.DrainTimeout,
+		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: of(c.Scheduler.ForgetAfter), MaxRunning: of(c.Scheduler.MaxRunning),
 	}
-}
-
-// stagger is what the scheduler takes for it: its zero means the default.
-func (c SchedulerConfig) stagger() time.Duration {
-	if c.Stagger == 0 {
-		return -1
-	}
-	return c.Stagger
 }
 
 // NewLogger returns the logger that the log section of a configuration asks

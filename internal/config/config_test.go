@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/jobs/httpjob"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -343,7 +344,7 @@ func TestEmptyLateReferences(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	user := Config{HTTP: HTTPConfig{Users: map[string]UserConfig{"ann": {Password: "${env:EMPTY}", Token: "${env:EMPTY}"}}}}
+	user := Config{HTTP: settings.HTTP{Users: map[string]settings.User{"ann": {Password: "${env:EMPTY}", Token: "${env:EMPTY}"}}}}
 	if _, err := user.Users(); err == nil || !strings.Contains(err.Error(), "${env:EMPTY} is empty") {
 		t.Errorf("a user without password: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // fill decodes tree into cfg and reports every key that does not exist and every value of
@@ -48,39 +49,51 @@ func (d *decoder) own(dst reflect.Value, v any, at decode.Place) (any, bool) {
 	if job, ok := reflect.TypeAssert[*JobConfig](dst.Addr()); ok {
 		job.JobPolicy = *d.defaults
 	}
-	node, isNode := reflect.TypeAssert[*NodeEntry](dst.Addr())
+	node, isNode := reflect.TypeAssert[*settings.Node](dst.Addr())
 	_, isMapping := v.(map[string]any)
 	switch text, isText := v.(string); {
 	case v == nil:
 		return nil, false
+	case dst.Kind() == reflect.Pointer:
+		return v, true // what it points to is decoded then
 	case isNode && !isMapping:
-		d.walker.Value(reflect.ValueOf(&node.URL).Elem(), v, decode.Place{Path: at.Path, Tag: `resolve:"late"`})
+		d.walker.Value(reflect.ValueOf(&node.URL).Elem(), v, at)
 		return nil, false
 	case dst.Kind() == reflect.Map, dst.Kind() == reflect.Interface:
-	case isText && isLate(at.Tag):
+	case isText && dst.Type() == reflect.TypeFor[settings.Secret]():
 		if _, err := refs.Split(text); err != nil {
 			d.at(at.Path, "%v", err)
 			return nil, false
 		}
 	case isText:
-		resolved, err := expandSetting(text)
+		resolved, err := settings.Secret(text).Resolve()
 		if err != nil {
 			d.at(at.Path, "%v", err)
 			return nil, false
 		}
 		v = reread(text, resolved, dst)
 	}
-	return d.special(dst, v, at.Path)
+	return d.special(dst, v, at)
 }
 
-// isLate tells whether references in the text are resolved when it is used.
-func isLate(tag reflect.StructTag) bool { return tag.Get("resolve") == "late" }
+// choicesOf returns the closed list of values that a text may have, by the tag choices of its
+// field or, like the policies of package scheduler, by its type; nil: any.
+func choicesOf(t reflect.Type, tag reflect.StructTag) []string {
+	if list, ok := tag.Lookup("choices"); ok && t.Kind() == reflect.String {
+		return strings.Split(list, ",")
+	}
+	if of, ok := reflect.TypeAssert[interface{ Values() []string }](reflect.Zero(t)); ok {
+		return of.Values()
+	}
+	return nil
+}
 
 // special decodes schedules, and checks choices and instants.
-func (d *decoder) special(dst reflect.Value, v any, p path) (any, bool) {
+func (d *decoder) special(dst reflect.Value, v any, at decode.Place) (any, bool) {
 	text, isText := v.(string)
-	if c, ok := reflect.TypeAssert[choice](dst); ok && isText && !slices.Contains(c.Values(), text) {
-		d.at(p, "%q is not a choice; write %s", text, oneOf(c.Values()))
+	p := at.Path
+	if choices := choicesOf(dst.Type(), at.Tag); choices != nil && isText && !slices.Contains(choices, text) {
+		d.at(p, "%q is not a choice; write %s", text, oneOf(choices))
 		return nil, false
 	}
 	switch target := dst.Addr().Interface().(type) {

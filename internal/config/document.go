@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/quorate/quorate/internal/decode"
 )
 
 // parseDocument reads the YAML of a configuration file into the origin of ps
@@ -259,26 +261,23 @@ type override struct {
 	label string // such as "environment variable QUORATE__LOCK__TTL"
 }
 
-// Override puts a value of a program in place of the setting at the path, and notes whose it is. Of a
-// struct it does so with each field that has the tag setting, which names the key below the path:
-// `setting:"scheduler.timezone"`. A zero value overrides nothing.
-func (c *Config) Override(value any, at ...string) {
-	own := reflect.ValueOf(value)
-	switch {
-	case own.IsZero():
-	case own.Kind() == reflect.Struct:
-		for i := range own.NumField() {
-			if key, ok := own.Type().Field(i).Tag.Lookup("setting"); ok {
-				c.Override(own.Field(i).Interface(), path(at).with(strings.Split(key, ".")...)...)
-			}
+// Merge puts the settings of a program over the configuration, and notes whose they are. A zero
+// value overrides nothing; a pointer to one does.
+func (c *Config) Merge(program Config) {
+	c.merge(reflect.ValueOf(c).Elem(), reflect.ValueOf(program), nil)
+}
+
+func (c *Config) merge(settings, program reflect.Value, at path) {
+	for _, f := range decode.Fields(program.Type()) {
+		setting, own, at := settings.FieldByIndex(f.Index), program.FieldByIndex(f.Index), at.with(f.Name)
+		switch {
+		case own.IsZero():
+		case own.Kind() == reflect.Struct:
+			c.merge(setting, own, at)
+		default:
+			setting.Set(own)
+			c.Program(at...)
 		}
-	default:
-		setting := reflect.ValueOf(c).Elem()
-		for _, step := range at {
-			setting = setting.FieldByIndex(fieldOf(setting.Type(), step).Index)
-		}
-		setting.Set(own)
-		c.Program(at...)
 	}
 }
 

@@ -168,7 +168,7 @@ func (b *builder) timezone(job JobConfig) string {
 
 func limits(c *Config, job JobConfig) jobs.Limits {
 	return jobs.Limits{
-		SafetyMargin: c.Lock.safetyMargin(), Timeout: job.Timeout, TTL: c.Lock.TTL, Resolve: Expand,
+		SafetyMargin: c.safetyMargin(), Timeout: job.Timeout, TTL: c.Lock.TTL, Resolve: refs.Resolve,
 	}
 }
 
@@ -286,7 +286,7 @@ func (b *builder) checkFunc(p path, job JobConfig) {
 func resolvable(params map[string]any) map[string]any {
 	tree, _ := decode.Map(params, nil, func(v any, _ []string) (any, error) { // no leaf fails
 		if text, ok := v.(string); ok && hasReference(text) {
-			if value, err := Expand(text); err == nil {
+			if value, err := refs.Resolve(text); err == nil {
 				return refs.Escape(value), nil
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quorate/quorate/replica/settings"
 )
 
 const overridable = `
@@ -52,7 +54,7 @@ func TestOverrides(t *testing.T) {
 		},
 		"a list in YAML flow replaces the file's": {
 			env: []string{"QUORATE__REDIS__NODES=[redis://h1, {name: b, url: redis://h2}, redis://h3]"},
-			got: func(c *Config) any { return c.Redis.Nodes[1] }, want: NodeEntry{"b", "redis://h2"},
+			got: func(c *Config) any { return c.Redis.Nodes[1] }, want: settings.Node{Name: "b", URL: "redis://h2"},
 		},
 		"a job by its name in capitals": {
 			env: []string{"QUORATE__JOBS__A__TIMEOUT=5m"},
@@ -72,11 +74,11 @@ func TestOverrides(t *testing.T) {
 		},
 		"text that YAML takes for a number": {
 			env: []string{"QUORATE__REDIS__PASSWORD=0123"},
-			got: func(c *Config) any { return c.Redis.Password }, want: "0123",
+			got: func(c *Config) any { return string(c.Redis.Password) }, want: "0123",
 		},
 		"text that YAML takes for a comment": {
 			env: []string{"QUORATE__REDIS__PASSWORD=#x: [y"},
-			got: func(c *Config) any { return c.Redis.Password }, want: "#x: [y",
+			got: func(c *Config) any { return string(c.Redis.Password) }, want: "#x: [y",
 		},
 		"quoted text": {
 			set: []string{`jobs/a/schedule="0 2 * * *"`},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -149,7 +150,7 @@ func (c *Config) Warnings() []Problem {
 			ps.at(p, "warning: runs may overlap, and a guard refuses an older run once a newer one has written to the same resource; to exclude that, write queue or skip")
 		}
 	}
-	c.HTTP.warn(ps)
+	c.warnHTTP(ps)
 	ps.warnUnresolved(c)
 	return ps.shown()
 }
@@ -173,17 +174,17 @@ func (c *Config) Unresolved() []Problem {
 
 func (ps *problems) warnUnresolved(c *Config) {
 	check := func(p path, text string) {
-		if _, err := Expand(text); err != nil {
+		if _, err := refs.Resolve(text); err != nil {
 			ps.at(p, "warning: %v", err)
 		}
 	}
 	for i, hook := range c.Webhooks {
 		p := path{"webhooks", strconv.Itoa(i)}
-		check(p.with("url"), hook.URL)
+		check(p.with("url"), string(hook.URL))
 		for _, name := range slices.Sorted(maps.Keys(hook.Headers)) {
-			check(p.with("headers", name), hook.Headers[name])
+			check(p.with("headers", name), string(hook.Headers[name]))
 		}
-		check(p.with("secret"), hook.Secret)
+		check(p.with("secret"), string(hook.Secret))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		_, _ = decode.Map(c.Jobs[name].Params, path{"jobs", name, "params"}, func(v any, p []string) (any, error) { // no leaf fails

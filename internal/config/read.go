@@ -129,6 +129,7 @@ func Read(source Source, registry *jobs.Registry) (*Config, error) {
 		}
 	}
 	cfg := r.decode()
+	r.problems.checkValues(nil, reflect.ValueOf(cfg), "")
 	if source.NoStore { // what fits every lock.ttl
 		cfg.Redis.RestartGrace = max(cfg.Redis.RestartGrace, 2*cfg.Lock.TTL)
 		cfg.Redis.NodeTimeout = min(cfg.Redis.NodeTimeout, (cfg.Lock.TTL / 5).Truncate(time.Millisecond))
@@ -154,6 +155,7 @@ func ReadCluster(source Source) (Cluster, error) {
 		return Cluster{}, r.problems.err()
 	}
 	cfg := r.decode()
+	r.problems.checkValues(nil, reflect.ValueOf(cfg), "")
 	cfg.checkCluster(r.problems)
 	r.problems.keep(path{"namespace"}, path{"redis"}, path{"postgres"}, path{"etcd"}, path{"zookeeper"}, path{"lock", "ttl"})
 	if err := r.problems.err(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // Schema returns the JSON schema (draft 2020-12) of config.yaml, generated
@@ -58,7 +59,7 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 		},
 		reflect.TypeFor[bool]():           {Title: "boolean", AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
 		reflect.TypeFor[int]():            {Title: "integer", AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
-		reflect.TypeFor[NodeEntry]():      {Title: "URL, or URL and name", AnyOf: []*jsonschema.Schema{nodeURL(), node}},
+		reflect.TypeFor[settings.Node]():  {Title: "URL, or URL and name", AnyOf: []*jsonschema.Schema{nodeURL(), node}},
 		reflect.TypeFor[time.Time]():      {Title: "RFC 3339 time", Type: "string", Pattern: `^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]|` + referencePattern},
 		reflect.TypeFor[Specs]():          {Title: "schedule, or list of schedules", AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: &one}}},
 		reflect.TypeFor[map[string]any](): {Title: "mapping", Type: "object"},
@@ -86,6 +87,15 @@ func sizes(lengths ...int) []*jsonschema.Schema {
 func refine(schema *jsonschema.Schema, value reflect.Value) {
 	for _, f := range decode.Fields(value.Type()) {
 		s, v := schema.Properties[f.Name], value.FieldByIndex(f.Index)
+		if v.Kind() == reflect.Pointer {
+			v = reflect.Indirect(v)
+			for _, name := range s.Types { // null is added again below
+				if name != "null" {
+					s.Type = name
+				}
+			}
+			s.Types = nil
+		}
 		switch {
 		case v.Kind() == reflect.Struct:
 			refine(s, v)
@@ -93,10 +103,10 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 			refine(s.AdditionalProperties, reflect.New(f.Type.Elem()).Elem())
 		case v.Kind() == reflect.Slice && s.AnyOf == nil:
 			s.Type, s.Types = "array", nil
-			refineItems(s.Items, f.Type.Elem())
+			refineItems(s.Items, f)
 		}
-		if c, ok := reflect.TypeAssert[choice](v); ok {
-			s.Enum = enum(c.Values())
+		if choices := choicesOf(v.Type(), f.Tag); choices != nil {
+			s.Enum = enum(choices)
 		}
 		if !v.IsZero() && v.Kind() != reflect.Struct {
 			s.Default = defaultOf(v)
@@ -108,13 +118,13 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 }
 
 // refineItems is refine for the elements of a list.
-func refineItems(schema *jsonschema.Schema, t reflect.Type) {
-	element := reflect.New(t).Elem()
-	if c, ok := reflect.TypeAssert[choice](element); ok {
-		schema.Enum = enum(c.Values())[:len(c.Values())] // null is no element
+func refineItems(schema *jsonschema.Schema, f decode.Field) {
+	t := f.Type.Elem()
+	if choices := choicesOf(t, f.Tag); choices != nil {
+		schema.Enum = enum(choices)[:len(choices)] // null is no element
 	}
-	if t == reflect.TypeFor[WebhookConfig]() {
-		refine(schema, element)
+	if t == reflect.TypeFor[settings.Webhook]() {
+		refine(schema, reflect.Zero(t))
 	}
 }
 

@@ -14,30 +14,11 @@ import (
 	"github.com/quorate/quorate/internal/mask"
 	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // hasReference reports whether text may be another text when it is used.
-func hasReference(text string) bool { return len(refs.In(text)) > 0 }
-
-// Expand returns text with its references replaced by their values. The error names what is
-// missing and shows no content.
-func Expand(text string) (string, error) {
-	out, _, err := refs.Expand(text, value)
-	return out, err
-}
-
-// expandSetting is Expand for a setting: it refuses what is empty, which would silently stand for
-// the default.
-func expandSetting(text string) (string, error) {
-	out, err := Expand(text)
-	if err == nil && out == "" && text != "" {
-		return "", fmt.Errorf("%s is empty; give it a value, or remove the setting for its default", text)
-	}
-	return out, err
-}
-
-// value returns what one reference stands for.
-func value(reference string) (string, error) { return refs.In(reference)[0].Value() }
+func hasReference[T ~string](text T) bool { return len(refs.In(string(text))) > 0 }
 
 // unquote takes what references stand for out of all messages, unless they are ${plain:…}: a value may be
 // a secret, also in the wrong place. A mistake of a text with references names them, and keeps its words only
@@ -160,78 +141,11 @@ func textAt(tree any, p path) (string, path) {
 	return text, p
 }
 
-// A markedText is a text with a number in place of each reference, so that it can be
-// parsed as a URL: digits fit everywhere, also where a port is.
-type markedText struct {
-	text   string
-	prefix string      // that the numbers begin with, and nothing else in the text
-	refs   []refs.Part // by number
-}
-
-// markDigits is how many digits of a number follow the prefix.
-const markDigits = 6
-
-// escapedDigit is a digit as a URL may have it.
-var escapedDigit = regexp.MustCompile(`%3([0-9])`)
-
-func markReferences(text string) markedText {
-	m := markedText{prefix: "59"}
-	for plain := escapedDigit.ReplaceAllString(text, "$1"); strings.Contains(plain, m.prefix); {
-		m.prefix += "0"
-	}
-	parts, err := refs.Split(text)
-	if err != nil {
-		m.text = text
-	}
-	for _, p := range parts {
-		if p.Kind == "" {
-			m.text += p.Text
-			continue
-		}
-		m.refs = append(m.refs, p)
-		m.text += m.number(len(m.refs) - 1)
-	}
-	return m
-}
-
-func (m markedText) number(i int) string { return fmt.Sprintf("%s%0*d", m.prefix, markDigits, i) }
-
-// shown is a part of the text as it was before its references were marked.
-func (m markedText) shown(part string) string {
-	return m.fill(part, func(literal string) string { return literal })
-}
-
-// hidden is the references in a part of the text, and stars for all else.
-func (m markedText) hidden(part string) string {
-	return m.fill(part, func(literal string) string {
-		if literal == "" {
-			return ""
-		}
-		return hidden
-	})
-}
-
-// fill puts the references back into a part of the text, and what write makes of each
-// literal beside them.
-func (m markedText) fill(part string, write func(literal string) string) string {
-	var text strings.Builder
-	for {
-		literal, rest, found := strings.Cut(part, m.prefix)
-		text.WriteString(write(literal))
-		if !found {
-			return text.String()
-		}
-		i, _ := strconv.Atoi(rest[:markDigits])
-		text.WriteString(m.refs[i].Text)
-		part = rest[markDigits:]
-	}
-}
-
 // Withheld are the secrets of the configuration besides those in params of jobs: no
 // job needs them.
 func (c *Config) Withheld() *jobs.Withheld {
 	var texts []string
-	collectSecrets(reflect.ValueOf(*c), "", false, func(text string) { texts = append(texts, text) })
+	collectSecrets(reflect.ValueOf(*c), "", func(text settings.Secret) { texts = append(texts, string(text)) })
 	if len(texts) == 0 {
 		return nil
 	}
@@ -243,7 +157,7 @@ func (c *Config) Withheld() *jobs.Withheld {
 		return values
 	}}
 	for _, text := range texts {
-		for _, ref := range secretReferences(text) {
+		for _, ref := range refs.Secrets(text) {
 			if ref.Kind == "env" && !slices.Contains(w.Variables, ref.Name) {
 				w.Variables = append(w.Variables, ref.Name)
 			}
@@ -252,50 +166,29 @@ func (c *Config) Withheld() *jobs.Withheld {
 	return w
 }
 
-// collectSecrets calls found with each text that may hold a secret: it is resolved
-// late, and neither a user's name nor a header that is harmless.
-func collectSecrets(v reflect.Value, name string, late bool, found func(text string)) {
+// collectSecrets calls found with each text that may hold a secret, and is neither a user's name
+// nor a header that is harmless. Name is that of the value.
+func collectSecrets(v reflect.Value, name string, found func(settings.Secret)) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, f := range decode.Fields(v.Type()) {
-			collectSecrets(v.FieldByIndex(f.Index), f.Name, (isLate(f.Tag) || late) && f.Name != "username", found)
+			collectSecrets(v.FieldByIndex(f.Index), f.Name, found)
 		}
 	case reflect.Map:
 		for entry := v.MapRange(); entry.Next(); {
 			key := fmt.Sprint(entry.Key().Interface())
-			harmless := holdsSecrets(name) && harmlessKey.MatchString(key)
-			collectSecrets(entry.Value(), key, late && !harmless, found)
+			if !holdsSecrets(name) || !harmlessKey.MatchString(key) {
+				collectSecrets(entry.Value(), key, found)
+			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			collectSecrets(v.Index(i), name, late, found)
-		}
-	case reflect.String:
-		if late && v.String() != "" {
-			found(v.String())
+			collectSecrets(v.Index(i), name, found)
 		}
 	}
-}
-
-// secretReferences are the references in a text that may hold a secret. Of a URL the
-// host and the name of a user with a password are none, so what stands for those is
-// left out.
-func secretReferences(text string) []refs.Part {
-	marked := markReferences(text)
-	public := ""
-	if u, err := url.Parse(marked.text); err == nil && u.Host != "" {
-		public = u.Host
-		if _, has := u.User.Password(); has {
-			public += " " + u.User.Username()
-		}
+	if secret, ok := reflect.TypeAssert[settings.Secret](v); ok && secret != "" && name != "username" {
+		found(secret)
 	}
-	var secret []refs.Part
-	for i, ref := range marked.refs {
-		if !ref.Plain && !strings.Contains(public, marked.number(i)) {
-			secret = append(secret, ref)
-		}
-	}
-	return secret
 }
 
 // credentials matches a header's way to log in before the secret itself.
@@ -305,12 +198,12 @@ var credentials = regexp.MustCompile(`(?i)^(basic|bearer|token)\s+`)
 // out: who needs it says so.
 func secretsIn(text string) []string {
 	var values []string
-	for _, ref := range secretReferences(text) {
+	for _, ref := range refs.Secrets(text) {
 		if value, err := ref.Value(); err == nil {
 			values = append(values, value)
 		}
 	}
-	whole, err := Expand(text)
+	whole, err := refs.Resolve(text)
 	parts, _ := refs.Split(text)
 	if err != nil || !slices.ContainsFunc(parts, func(p refs.Part) bool { return !p.Plain }) {
 		return values

@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/quorate/quorate/internal/refs"
 )
 
 func TestExpand(t *testing.T) {
@@ -20,7 +22,7 @@ func TestExpand(t *testing.T) {
 		"${env:QUORATE_TEST_MISSING}":                                   "error: ${env:QUORATE_TEST_MISSING}: the environment variable is not set",
 		"${file:/missing/file}":                                         "error: ${file:/missing/file}: open /missing/file: no such file",
 	} {
-		got, err := Expand(text)
+		got, err := refs.Resolve(text)
 		if err != nil {
 			got = "error: " + err.Error()
 		}
@@ -43,7 +45,7 @@ defaults: {starts_at: "${env:QUORATE_TEST_START}"}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Namespace != "5s" || !cfg.Redis.Durable || cfg.Lock.TTL.String() != "5s" || cfg.Defaults.StartsAt.String() != "2027-01-01 00:00:00 +0000 UTC" {
+	if cfg.Namespace != "5s" || !*cfg.Redis.Durable || cfg.Lock.TTL.String() != "5s" || cfg.Defaults.StartsAt.String() != "2027-01-01 00:00:00 +0000 UTC" {
 		t.Errorf("got %+v", cfg)
 	}
 	if cfg.Redis.Password != "${env:QUORATE_TEST_MISSING}" {

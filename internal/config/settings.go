@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -28,168 +28,39 @@ import (
 // defaults (Default) and the JSON schema (Schema). A program may also
 // fill it in code and hand it to New, starting from Default.
 //
-// Strings tagged resolve:"late" may hold secrets: a reference in them such as
-// ${file:/run/secrets/redis} is kept as it is and resolved only when used.
+// A reference in a settings.Secret such as ${file:/run/secrets/redis} is kept as it is and
+// resolved only when used.
 type Config struct {
 	Namespace string                    `json:"namespace,omitempty" jsonschema:"Prefix of every Redis key, in braces, and the name of the schema in PostgreSQL. Replicas with the same namespace and store form one cluster."`
 	Service   string                    `json:"service,omitempty" jsonschema:"Name of the service that the namespace belongs to. The store keeps the first one; replicas that name another, or none, do not start. Default: none."`
-	Replica   ProcessConfig             `json:"replica,omitzero" jsonschema:"Settings of this process."`
-	Redis     RedisConfig               `json:"redis,omitzero" jsonschema:"The Redis nodes that vote, and how to reach them."`
-	Postgres  PostgresConfig            `json:"postgres,omitzero" jsonschema:"The PostgreSQL database that keeps everything, in place of Redis nodes."`
-	Etcd      EtcdConfig                `json:"etcd,omitzero" jsonschema:"The etcd cluster that keeps everything, in place of Redis nodes. It takes the program quorate-etcd."`
-	ZooKeeper ZooKeeperConfig           `json:"zookeeper,omitzero" jsonschema:"The ZooKeeper ensemble that keeps everything, in place of Redis nodes. It takes the program quorate-zookeeper."`
-	Lock      LockConfig                `json:"lock,omitzero" jsonschema:"How long the lease of a run lasts, and when it is extended."`
-	HTTP      HTTPConfig                `json:"http,omitzero" jsonschema:"The API, the dashboard, the probes and the metrics of this replica."`
+	Replica   settings.Replica          `json:"replica,omitzero" jsonschema:"Settings of this process."`
+	Redis     settings.Redis            `json:"redis,omitzero" jsonschema:"The Redis nodes that vote, and how to reach them."`
+	Postgres  settings.Postgres         `json:"postgres,omitzero" jsonschema:"The PostgreSQL database that keeps everything, in place of Redis nodes."`
+	Etcd      settings.Etcd             `json:"etcd,omitzero" jsonschema:"The etcd cluster that keeps everything, in place of Redis nodes. It takes the program quorate-etcd."`
+	ZooKeeper settings.ZooKeeper        `json:"zookeeper,omitzero" jsonschema:"The ZooKeeper ensemble that keeps everything, in place of Redis nodes. It takes the program quorate-zookeeper."`
+	Lock      settings.Lock             `json:"lock,omitzero" jsonschema:"How long the lease of a run lasts, and when it is extended."`
+	HTTP      settings.HTTP             `json:"http,omitzero" jsonschema:"The API, the dashboard, the probes and the metrics of this replica."`
 	Metrics   MetricsConfig             `json:"metrics,omitzero" jsonschema:"Limits of the metrics for Prometheus."`
 	Log       LogConfig                 `json:"log,omitzero" jsonschema:"The log of this replica."`
-	Scheduler SchedulerConfig           `json:"scheduler,omitzero" jsonschema:"Settings for all jobs of this replica."`
+	Scheduler settings.Scheduler        `json:"scheduler,omitzero" jsonschema:"Settings for all jobs of this replica."`
 	Defaults  JobPolicy                 `json:"defaults,omitzero" jsonschema:"Settings for jobs without a value of their own."`
 	Calendars map[string]CalendarConfig `json:"calendars,omitempty" jsonschema:"Days and times without ticks. Jobs name them under exclude."`
 	Jobs      map[string]JobConfig      `json:"jobs,omitempty" jsonschema:"The jobs by name. A name has letters, digits, dots, underscores and dashes."`
-	Webhooks  []WebhookConfig           `json:"webhooks,omitempty" jsonschema:"Endpoints that get the events of ticks and runs."`
+	Webhooks  []settings.Webhook        `json:"webhooks,omitempty" jsonschema:"Endpoints that get the events of ticks and runs."`
 	Groups    map[string]GroupConfig    `json:"groups,omitempty" jsonschema:"Limits that several jobs share in the whole cluster, by name."`
 
 	origin *origin // where each value was written; nil for a Config made in code
 }
 
-// ProcessConfig names this process.
-type ProcessConfig struct {
-	ID     string            `json:"id,omitempty" jsonschema:"Name of this replica; default: host name and random hex digits, new at each start."`
-	Labels map[string]string `json:"labels,omitempty" jsonschema:"Labels by which jobs choose replicas, such as zone: a."`
-}
-
-// RedisConfig names the nodes, or the one Redis, and says how to reach and to trust them.
-type RedisConfig struct {
-	Nodes        []NodeEntry   `json:"nodes,omitempty" jsonschema:"1, 3, 5 or 7 independent Redis masters."`
-	URL          string        `json:"url,omitempty" resolve:"late" jsonschema:"One Redis in place of nodes, by an address that stays after a failover: redis://[user:password@]host[:port], or rediss:// for TLS."`
-	Sentinel     Sentinel      `json:"sentinel,omitzero" jsonschema:"One Redis in place of nodes: the master that Sentinels name."`
-	Cluster      RedisCluster  `json:"cluster,omitzero" jsonschema:"One Redis in place of nodes: the server of a Redis Cluster that has the keys of the namespace."`
-	Copies       int           `json:"copies,omitempty" jsonschema:"Number of all replicas of the one Redis: a claim counts when all of them have it. 0: a tick may run twice if an old master still runs after a failover."`
-	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"ACL user, for nodes whose URL has none."`
-	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"Password, for nodes whose URL has none. Better a reference: ${env:NAME} or ${file:/path}."`
-	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"For nodes with a rediss:// URL."`
-	NodeTimeout  time.Duration `json:"node_timeout,omitempty" jsonschema:"Limit of one call to one node; below lock.ttl/4."`
-	RestartGrace time.Duration `json:"restart_grace,omitempty" jsonschema:"How long a restarted node abstains; above lock.ttl. The nodes store it."`
-	Durable      bool          `json:"durable,omitempty" jsonschema:"true if no node ever loses data: appendfsync always, and no failover that loses any."`
-}
-
-// Sentinel says where to ask for the master.
-type Sentinel struct {
-	Master    string   `json:"master" jsonschema:"Name under which the Sentinels watch it, such as mymaster."`
-	Addresses []string `json:"addresses" resolve:"late" jsonschema:"URLs of the Sentinels, with their user and password: redis://10.0.0.1:26379. With rediss:// the master speaks TLS, too."`
-}
-
-// RedisCluster says where to ask for the servers of a Redis Cluster.
-type RedisCluster struct {
-	Addresses []string `json:"addresses" resolve:"late" jsonschema:"URLs of some of its servers: redis://10.0.0.1:6379."`
-}
-
-// PostgresConfig names the database and says how long to wait for it.
-type PostgresConfig struct {
-	URL           string        `json:"url" resolve:"late" jsonschema:"postgres://user@host:5432/database. Better with a reference as its password: ${env:NAME} or ${file:/path}."`
-	Timeout       time.Duration `json:"timeout,omitempty" jsonschema:"Limit of one call; below lock.ttl/4."`
-	FailoverGrace time.Duration `json:"failover_grace,omitempty" jsonschema:"How long no tick runs after another server has taken over; above lock.ttl."`
-	Durable       bool          `json:"durable,omitempty" jsonschema:"true if no failover loses what was committed."`
-}
-
-// EtcdConfig names the members of an etcd cluster and says how to reach and to trust them.
-type EtcdConfig struct {
-	Endpoints    []string      `json:"endpoints" jsonschema:"The URLs of all members, such as https://10.0.0.1:2379."`
-	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"User of etcd, if it has users."`
-	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"Password of that user. Better a reference: ${env:NAME} or ${file:/path}."`
-	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"For https:// endpoints."`
-	Timeout      time.Duration `json:"timeout,omitempty" jsonschema:"Limit of one call; below lock.ttl/4."`
-	RestoreGrace time.Duration `json:"restore_grace,omitempty" jsonschema:"After a backup was restored, no tick runs for one and a half of it; above lock.ttl."`
-}
-
-// ZooKeeperConfig names the servers of a ZooKeeper ensemble and says how to reach and to trust them.
-type ZooKeeperConfig struct {
-	Servers      []string      `json:"servers" jsonschema:"All servers, as host:port, such as 10.0.0.1:2181."`
-	Chroot       string        `json:"chroot,omitempty" jsonschema:"The node below which all nodes are, such as /apps; default: the root."`
-	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"User of the digest scheme. Only this user has rights to the nodes that replicas create."`
-	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"Password of that user. Better a reference: ${env:NAME} or ${file:/path}."`
-	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"Set any of its keys to reach the servers by TLS."`
-	Timeout      time.Duration `json:"timeout,omitempty" jsonschema:"Limit of one call; below lock.ttl/4."`
-	RestoreGrace time.Duration `json:"restore_grace,omitempty" jsonschema:"After a backup was restored, no tick runs for one and a half of it; above lock.ttl."`
-}
-
-// A NodeEntry is one node of the list: a URL, or a URL with a name.
-type NodeEntry struct {
-	Name string `json:"name,omitempty" jsonschema:"Name of the node, by which replicas know it; default: host:port."`
-	URL  string `json:"url" resolve:"late" jsonschema:"redis://[user:password@]host[:port], or rediss:// for TLS."`
-}
-
-// TLSConfig adds to what rediss:// URLs say.
-type TLSConfig struct {
-	CAFile     string `json:"ca_file,omitempty" jsonschema:"PEM file with the certificates to trust instead of those of the system."`
-	CertFile   string `json:"cert_file,omitempty" jsonschema:"PEM file with the client certificate."`
-	KeyFile    string `json:"key_file,omitempty" jsonschema:"PEM file with the key of the client certificate."`
-	ServerName string `json:"server_name,omitempty" jsonschema:"Name in the certificates of the nodes, if it is not their host."`
-}
-
-// LockConfig bounds the lease of a run.
-type LockConfig struct {
-	TTL          time.Duration `json:"ttl,omitempty" jsonschema:"Length of a lease: how long a dead replica blocks its job. Below redis.restart_grace or postgres.failover_grace."`
-	ExtendEvery  time.Duration `json:"extend_every,omitempty" jsonschema:"Pause between two extensions of a lease; default: ttl/3."`
-	SafetyMargin time.Duration `json:"safety_margin,omitempty" jsonschema:"The context of a run ends this long before its lease; default: ttl/10."`
-	MaxHold      time.Duration `json:"max_hold,omitempty" jsonschema:"Limit of the lease of one run, whatever its timeout; at least ttl. 0s: no limit."`
-}
-
-// HTTPConfig says what is served over HTTP.
-type HTTPConfig struct {
-	Listen           string                `json:"listen,omitempty" jsonschema:"host:port of the API and the dashboard, such as 127.0.0.1:8080. Without probes_listen it also serves the probes and metrics. Empty: off. Port 0: any free port, which the log names."`
-	BasePath         string                `json:"base_path,omitempty" jsonschema:"Prefix of all paths, such as /admin/cron, for a proxy that passes it on."`
-	TLS              ServerTLSConfig       `json:"tls,omitzero" jsonschema:"Certificate of listen; without one it speaks plain HTTP."`
-	Anonymous        identity.Anonymous    `json:"anonymous,omitempty" jsonschema:"Requests that may read without a user. loopback: those from this machine that name no proxy. all: those that come from no trusted proxy. Commands always need a user."`
-	AnonymousMetrics identity.Anonymous    `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen /metrics is open to everyone."`
-	Users            map[string]UserConfig `json:"users,omitempty" jsonschema:"The users by name."`
-	UsersFile        string                `json:"users_file,omitempty" jsonschema:"YAML file with more users, in the form of users. The replica reads it again when it changes."`
-	TrustedProxies   ProxyConfig           `json:"trusted_proxies,omitzero" jsonschema:"Proxies that may name the user, for single sign-on."`
-	ProbesListen     string                `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics alone. Empty: listen serves them. Port 0: any free port, which the log names."`
-}
-
-// ServerTLSConfig is the certificate of a server. The files are read again when they
-// have changed.
-type ServerTLSConfig struct {
-	CertFile string `json:"cert_file,omitempty" jsonschema:"PEM file with the certificate, and those that lead to its authority."`
-	KeyFile  string `json:"key_file,omitempty" jsonschema:"PEM file with its key."`
-}
-
-// UserConfig is what one user may do, and how they log in.
-type UserConfig struct {
-	Role     identity.Role `json:"role,omitempty" jsonschema:"viewer: reads. operator: also triggers, pauses, resumes, backfills and cancels. admin: also takes locks away."`
-	Password string        `json:"password,omitempty" resolve:"late" jsonschema:"Output of quorate users password, or a reference to that."`
-	Token    string        `json:"token,omitempty" resolve:"late" jsonschema:"Output of quorate users token, or a reference to that."`
-}
-
-// ProxyConfig says whose word counts.
-type ProxyConfig struct {
-	Addresses  []string  `json:"addresses,omitempty" jsonschema:"Addresses of the proxies, such as 10.0.0.7 or 10.0.0.0/8. X-Forwarded-For counts from them, too."`
-	UserHeader string    `json:"user_header,omitempty" jsonschema:"Header with the name of the user, such as X-Forwarded-User. The proxy must remove it from the requests of its clients."`
-	Role       ProxyRole `json:"role,omitempty" jsonschema:"Role of users whom the proxy names and users does not list."`
-}
-
 // MetricsConfig bounds what is counted for Prometheus.
 type MetricsConfig struct {
-	MaxJobs int `json:"max_jobs,omitempty" jsonschema:"How many jobs have metrics of their own: the first by name. The others share one, called other. 0: all share one."`
+	MaxJobs int `json:"max_jobs,omitempty" range:"0.." wrong:"is negative; write 0 to count all jobs together, or more" jsonschema:"How many jobs have metrics of their own: the first by name. The others share one, called other. 0: all share one."`
 }
 
 // LogConfig says what is logged, and how.
 type LogConfig struct {
-	Level  LogLevel  `json:"level,omitempty" jsonschema:"The least level that is logged."`
-	Format LogFormat `json:"format,omitempty" jsonschema:"Form of a log line."`
-}
-
-// SchedulerConfig holds what concerns all jobs of a replica.
-type SchedulerConfig struct {
-	Timezone       string        `json:"timezone,omitempty" jsonschema:"Time zone of schedules that name none, such as Europe/Paris."`
-	DrainTimeout   time.Duration `json:"drain_timeout,omitempty" jsonschema:"How long running jobs may take to end after SIGTERM."`
-	Stagger        time.Duration `json:"stagger,omitempty" jsonschema:"Pause between the tries of two replicas for one tick, by rank; about three round trips."`
-	ReloadEvery    time.Duration `json:"reload_every,omitempty" jsonschema:"How often the replica checks whether this file has changed. 0s: it reads it again only at SIGHUP."`
-	SourceEvery    time.Duration `json:"source_every,omitempty" jsonschema:"How often the source of jobs of your program is asked, if there is one."`
-	ForgetAfter    time.Duration `json:"forget_after,omitempty" jsonschema:"The store drops the claims, ledger and logs of a job that no replica served for so long; 1h to 8760h. 0s: never."`
-	MaxClockOffset time.Duration `json:"max_clock_offset,omitempty" jsonschema:"A replica whose clock is further than this from the median of the clocks of the nodes tries last."`
-	MaxRunning     int           `json:"max_running,omitempty" jsonschema:"How many runs this replica has at once; other replicas run the rest. 0: no limit."`
+	Level  string `json:"level,omitempty" choices:"info,debug,warn,error" jsonschema:"The least level that is logged."`
+	Format string `json:"format,omitempty" choices:"text,json" jsonschema:"Form of a log line."`
 }
 
 // JobPolicy holds the settings that jobs have in common.
@@ -242,19 +113,24 @@ type GroupConfig struct {
 // Default returns the configuration that an empty file stands for. It
 // still needs a store.
 func Default() *Config {
-	return &Config{
+	cfg := &Config{
 		Namespace: "quorate",
-		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
-		Postgres:  PostgresConfig{Timeout: time.Second, FailoverGrace: 20 * time.Second},
-		Etcd:      EtcdConfig{Timeout: time.Second, RestoreGrace: 20 * time.Second},
-		ZooKeeper: ZooKeeperConfig{Timeout: time.Second, RestoreGrace: 20 * time.Second},
-		Lock:      LockConfig{TTL: 15 * time.Second},
+		Redis:     settings.Redis{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second, Copies: new(0), Durable: new(false)},
+		Postgres:  settings.Postgres{Timeout: time.Second, FailoverGrace: 20 * time.Second, Durable: new(false)},
+		Etcd:      settings.Etcd{Timeout: time.Second, RestoreGrace: 20 * time.Second},
+		ZooKeeper: settings.ZooKeeper{Timeout: time.Second, RestoreGrace: 20 * time.Second},
+		Lock:      settings.Lock{TTL: 15 * time.Second, MaxHold: new(time.Duration(0))},
 		Metrics:   MetricsConfig{MaxJobs: 100},
-		HTTP:      HTTPConfig{Anonymous: "none", AnonymousMetrics: "none", TrustedProxies: ProxyConfig{Role: "none"}},
+		HTTP:      settings.HTTP{Anonymous: "none", AnonymousMetrics: "none"},
 		Log:       LogConfig{Level: "info", Format: "text"},
-		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, MaxClockOffset: 500 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second, ForgetAfter: 30 * 24 * time.Hour},
-		Defaults:  DefaultPolicy(),
+		Scheduler: settings.Scheduler{
+			Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: new(20 * time.Millisecond), MaxClockOffset: 500 * time.Millisecond,
+			ReloadEvery: new(5 * time.Second), SourceEvery: 30 * time.Second, ForgetAfter: new(30 * 24 * time.Hour), MaxRunning: new(0),
+		},
+		Defaults: DefaultPolicy(),
 	}
+	cfg.HTTP.TrustedProxies.Role = "none"
+	return cfg
 }
 
 // DefaultPolicy returns the policy of a job that says nothing.
@@ -269,26 +145,3 @@ func DefaultPolicy() JobPolicy {
 		History: HistoryConfig{Keep: jobs.MaxKeep, MaxBytes: jobs.DefaultLogBytes},
 	}
 }
-
-// A choice is a string with a closed list of values, which decoding and the JSON schema use.
-// The policies of package scheduler are choices, too.
-type choice interface{ Values() []string }
-
-// LogLevel is the least level that is logged: debug, info, warn or error.
-type LogLevel string
-
-// Values implements choice.
-func (LogLevel) Values() []string { return []string{"info", "debug", "warn", "error"} }
-
-// LogFormat is the form of a log line: text or json.
-type LogFormat string
-
-// Values implements choice.
-func (LogFormat) Values() []string { return []string{"text", "json"} }
-
-// ProxyRole is what a user may do whom only a proxy knows: none, viewer, operator or
-// admin.
-type ProxyRole string
-
-// Values implements choice.
-func (ProxyRole) Values() []string { return []string{"none", "viewer", "operator", "admin"} }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,10 +15,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 )
-
-// hidden stands where a secret is.
-const hidden = "***"
 
 // secretKey matches the names of params that may hold secrets.
 var secretKey = regexp.MustCompile(`(?i)pass|pwd|secret|token|authori[sz]ation|credential|cookie|private|dsn|(^|[^a-z])key$|api[-_]?key`)
@@ -47,6 +44,7 @@ func (c *Config) Shown() any { return show(reflect.ValueOf(*c), "", false) }
 
 // show returns the value that is called name with secrets hidden, if it may hold some.
 func show(v reflect.Value, name string, secret bool) any {
+	v = reflect.Indirect(v)
 	switch in := v.Interface().(type) {
 	case time.Duration:
 		return short(in)
@@ -62,7 +60,7 @@ func show(v reflect.Value, name string, secret bool) any {
 	case reflect.Struct:
 		all := map[string]any{}
 		for _, f := range decode.Fields(v.Type()) {
-			all[f.Name] = show(v.FieldByIndex(f.Index), f.Name, isLate(f.Tag) || secret)
+			all[f.Name] = show(v.FieldByIndex(f.Index), f.Name, secret)
 		}
 		return all
 	case reflect.Map:
@@ -84,7 +82,7 @@ func show(v reflect.Value, name string, secret bool) any {
 		}
 		return show(v.Elem(), name, secret)
 	case reflect.String:
-		return showText(v.String(), secret)
+		return refs.Hide(v.String(), secret)
 	}
 	return showPlain(v, secret)
 }
@@ -92,56 +90,11 @@ func show(v reflect.Value, name string, secret bool) any {
 func showPlain(v reflect.Value, secret bool) any {
 	switch {
 	case secret && !v.IsZero():
-		return hidden
+		return "***"
 	case v.CanFloat():
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64) // also those that JSON has no form for
 	}
 	return v.Interface()
-}
-
-// urlWithSecret matches what is written as a URL with a user or a query.
-var urlWithSecret = regexp.MustCompile(`(?s)^\s*\S+://.*[@?]`)
-
-// showText hides a text that may be a secret, and the password of one that is a URL.
-// References stay: they say only where a secret is.
-func showText(text string, secret bool) string {
-	marked := markReferences(text)
-	u, err := url.Parse(marked.text)
-	switch {
-	case err == nil && u.Host != "" && u.Scheme != "":
-		return marked.redacted(u, secret)
-	case secret, err != nil && urlWithSecret.MatchString(marked.text):
-		return marked.hidden(marked.text)
-	}
-	return text
-}
-
-// redacted is the URL that was parsed without the password of its user and without its
-// query; of one that may be secret, without its path and a user that has no password.
-func (m markedText) redacted(u *url.URL, secret bool) string {
-	text := u.Scheme + "://"
-	if u.User != nil {
-		password, has := u.User.Password()
-		switch {
-		case has:
-			text += m.shown(u.User.Username()) + ":" + m.hidden(password)
-		case secret: // it may be a token
-			text += m.hidden(u.User.Username())
-		default:
-			text += m.shown(u.User.Username())
-		}
-		text += "@"
-	}
-	text += m.shown(u.Host)
-	if path, below := strings.CutPrefix(u.EscapedPath(), "/"); secret && below {
-		text += "/" + m.hidden(strings.Trim(path, "/"))
-	} else {
-		text += m.shown(u.EscapedPath())
-	}
-	if u.RawQuery != "" {
-		text += "?" + m.hidden(u.RawQuery)
-	}
-	return text
 }
 
 // shown returns the settings in effect of a job, in a form that JSON can write,

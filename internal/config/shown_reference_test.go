@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/quorate/quorate/internal/refs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // A text with a reference is hidden as any other, but for the reference.
@@ -29,10 +32,10 @@ func TestShownSecretBesideAReference(t *testing.T) {
 		{" https://ann:hunter 2@h", "***", "***"},
 		{"http://localhost:$PORT/${env:A}", "http://localhost:$PORT/${env:A}", "***${env:A}"},
 	} {
-		if got := showText(tc.text, false); got != tc.open {
+		if got := refs.Hide(tc.text, false); got != tc.open {
 			t.Errorf("%s is shown as %s, want %s", tc.text, got, tc.open)
 		}
-		if got := showText(tc.text, true); got != tc.late {
+		if got := refs.Hide(tc.text, true); got != tc.late {
 			t.Errorf("%s, which may be a secret, is shown as %s, want %s", tc.text, got, tc.late)
 		}
 	}
@@ -42,7 +45,7 @@ func TestShownSecretBesideAReference(t *testing.T) {
 		"url": "https://ann:" + secret + "@${env:APIHOST}/x", "headers": map[string]any{"Authorization": "Bearer " + secret + "${env:SUFFIX}"},
 	}}}
 	cfg.Redis.Password = "pre-" + secret + "-${env:X}"
-	cfg.Redis.Nodes = []NodeEntry{{URL: "redis://user:" + secret + "@${env:HOST}"}}
+	cfg.Redis.Nodes = []settings.Node{{URL: "redis://user:" + secret + "@${env:HOST}"}}
 	for _, shown := range []any{cfg.Shown(), (&builder{cfg: cfg}).shown("b")} {
 		one, err := json.Marshal(shown)
 		if err != nil {

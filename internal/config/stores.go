@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // Sections of the stores.
@@ -24,7 +27,7 @@ const (
 // Section is that of the store which keeps everything.
 func (c *Config) Section() string {
 	switch unset := Default(); {
-	case c.Postgres != unset.Postgres:
+	case !reflect.DeepEqual(c.Postgres, unset.Postgres):
 		return SectionPostgres
 	case !reflect.DeepEqual(c.Etcd, unset.Etcd):
 		return SectionEtcd
@@ -54,14 +57,14 @@ func Kept(c *Config) (where, means string) {
 		return "etcd", ""
 	case c.Section() == SectionZooKeeper:
 		return "ZooKeeper", ""
-	case !r.isSingle() && len(r.Nodes) == 1:
+	case !isSingle(r) && len(r.Nodes) == 1:
 		return "1 node", ""
-	case !r.isSingle():
+	case !isSingle(r):
 		return fmt.Sprintf("%d nodes", len(r.Nodes)), ""
-	case r.Durable:
+	case of(r.Durable):
 		means = "redis.durable says that a server that takes its place has everything that it acknowledged; if not, a tick may run twice"
-	case r.Copies > 0:
-		means = fmt.Sprintf("no tick starts and no lease is extended while one of its %d replicas is down; after a failover no tick starts for %v", r.Copies, r.RestartGrace)
+	case of(r.Copies) > 0:
+		means = fmt.Sprintf("no tick starts and no lease is extended while one of its %d replicas is down; after a failover no tick starts for %v", of(r.Copies), r.RestartGrace)
 	default:
 		means = fmt.Sprintf("after a failover no tick starts for %v; a tick may run twice if the old server still runs then, unless redis.copies counts the replicas", r.RestartGrace)
 	}
@@ -93,11 +96,8 @@ func (c *Config) store() waits {
 // check makes sure that nothing is claimed anew while a lease that was forgotten lasts.
 func (w waits) check(ps *problems, ttl time.Duration) {
 	at := path{"lock", "ttl"}
-	positive := ps.positive(at, ttl)
-	positive = ps.positive(w.graceAt, w.grace) && positive
-	positive = ps.positive(w.timeoutAt, w.timeout) && positive
-	if !positive {
-		return
+	if ttl <= 0 || w.grace <= 0 || w.timeout <= 0 {
+		return // reported
 	}
 	if key := strings.Join(w.graceAt, "."); ttl >= w.grace {
 		ps.at(at, "%v is not below %s (%v), so %s while a lease it forgot lasts; lower it, or raise %s", ttl, key, w.grace, w.forgets, key)
@@ -111,7 +111,7 @@ func (w waits) check(ps *problems, ttl time.Duration) {
 func checkStore(c *Config, ps *problems) {
 	section, other := c.Section(), ""
 	switch {
-	case len(c.Redis.urls()) > 0:
+	case len(urls(c.Redis)) > 0:
 		other = "a redis"
 	case section != SectionEtcd && !reflect.DeepEqual(c.Etcd, Default().Etcd):
 		other = "an etcd"
@@ -123,25 +123,25 @@ func checkStore(c *Config, ps *problems) {
 	}
 	switch section {
 	case SectionEtcd:
-		c.Etcd.check(ps)
+		checkEtcd(c.Etcd, ps)
 	case SectionZooKeeper:
-		c.ZooKeeper.check(ps)
+		checkZooKeeper(c.ZooKeeper, ps)
 	case SectionPostgres:
 		checkPostgres(c, ps)
 	default:
-		c.Redis.checkNodes(ps)
-		urls := c.Redis.urls()
-		c.Redis.TLS.check(ps, path{SectionRedis, "tls"}, len(urls) > 0 && !slices.ContainsFunc(urls, mayUseTLS), "no URL uses TLS; write rediss:// URLs, or remove the section")
+		checkNodes(c.Redis, ps)
+		all := urls(c.Redis)
+		checkTLS(c.Redis.TLS, ps, path{SectionRedis, "tls"}, len(all) > 0 && !slices.ContainsFunc(all, mayUseTLS), "no URL uses TLS; write rediss:// URLs, or remove the section")
 	}
 }
 
-func mayUseTLS(url string) bool {
-	return !strings.HasPrefix(url, "redis://") && !strings.HasPrefix(url, "valkey://")
+func mayUseTLS(url settings.Secret) bool {
+	return !strings.HasPrefix(string(url), "redis://") && !strings.HasPrefix(string(url), "valkey://")
 }
 
-// check reports files that do not go together, and a section that nothing uses.
-func (t TLSConfig) check(ps *problems, p path, unused bool, remedy string) {
-	if t == (TLSConfig{}) {
+// checkTLS reports files that do not go together, and a section that nothing uses.
+func checkTLS(t settings.TLS, ps *problems, p path, unused bool, remedy string) {
+	if t == (settings.TLS{}) {
 		return
 	}
 	if (t.CertFile == "") != (t.KeyFile == "") {
@@ -155,12 +155,9 @@ func (t TLSConfig) check(ps *problems, p path, unused bool, remedy string) {
 // checkPostgres makes sure that its URL is one.
 func checkPostgres(c *Config, ps *problems) {
 	at := path{"postgres", "url"}
-	text := c.Postgres.URL
-	if hasReference(text) {
-		var err error
-		if text, err = Expand(text); err != nil {
-			return // a secret of another machine: seen when it is used
-		}
+	text, err := refs.Resolve(string(c.Postgres.URL))
+	if err != nil {
+		return // a secret of another machine: seen when it is used
 	}
 	if text == "" && ps.has(at) {
 		return
@@ -177,17 +174,17 @@ func checkPostgres(c *Config, ps *problems) {
 type listed struct{ addrs, names map[string]path }
 
 // checkNodes checks the list of nodes, or the one Redis.
-func (r RedisConfig) checkNodes(ps *problems) {
+func checkNodes(r settings.Redis, ps *problems) {
 	list := path{"redis", "nodes"}
 	if len(r.Nodes) == 0 && ps.has(list) {
 		return
 	}
-	if r.isSingle() {
-		r.checkSingle(ps)
+	if isSingle(r) {
+		checkSingle(r, ps)
 		return
 	}
-	if r.Copies != 0 {
-		ps.at(path{"redis", "copies"}, "counts the replicas of one Redis, which redis.url, redis.sentinel or redis.cluster name; independent masters need none, so remove it")
+	if at := (path{"redis", "copies"}); of(r.Copies) != 0 && !ps.has(at) {
+		ps.at(at, "counts the replicas of one Redis, which redis.url, redis.sentinel or redis.cluster name; independent masters need none, so remove it")
 	}
 	switch n := len(r.Nodes); {
 	case n == 0:
@@ -203,20 +200,16 @@ func (r RedisConfig) checkNodes(ps *problems) {
 	}
 }
 
-func (l listed) checkEntry(ps *problems, p path, entry NodeEntry) {
-	url := entry.URL
-	if url == "" {
+func (l listed) checkEntry(ps *problems, p path, entry settings.Node) {
+	if entry.URL == "" {
 		if !ps.has(p) {
 			ps.at(p, "has no url; write one such as redis://10.0.0.1:6379")
 		}
 		return
 	}
-	if hasReference(url) {
-		expanded, err := Expand(url)
-		if err != nil {
-			return // a secret of another machine: seen when it is used
-		}
-		url = expanded
+	url, err := refs.Resolve(string(entry.URL))
+	if err != nil {
+		return // a secret of another machine: seen when it is used
 	}
 	addr, problem := nodeAddr(membership.NodeConfig{Name: entry.Name, URL: url})
 	if problem != "" {
@@ -250,93 +243,92 @@ func nodeAddr(n membership.NodeConfig) (addr, problem string) {
 
 // A singleRedis is one Redis that keeps everything, and where it is written.
 type singleRedis struct {
-	at   path
-	node membership.NodeConfig
+	at     path
+	url    settings.Secret
+	master string
+	seeds  []settings.Secret
 }
 
 // isSingle reports whether one Redis keeps everything, and no list of nodes.
-func (r RedisConfig) isSingle() bool { return len(r.single()) > 0 }
+func isSingle(r settings.Redis) bool { return len(singles(r)) > 0 }
 
-// single returns the one Redis, or what is written in its place. It is more than one where
+// singles returns the one Redis, or what is written in its place. It is more than one where
 // the configuration is wrong.
-func (r RedisConfig) single() []singleRedis {
+func singles(r settings.Redis) []singleRedis {
 	var all []singleRedis
-	add := func(key string, node membership.NodeConfig) {
-		node.Name = membership.SingleName
-		all = append(all, singleRedis{path{"redis", key}, node})
-	}
 	if r.URL != "" {
-		add("url", membership.NodeConfig{URL: r.URL})
+		all = append(all, singleRedis{at: path{"redis", "url"}, url: r.URL})
 	}
 	if r.Sentinel.Master != "" || r.Sentinel.Addresses != nil {
-		add("sentinel", membership.NodeConfig{Master: r.Sentinel.Master, Seeds: slices.Clone(r.Sentinel.Addresses)})
+		all = append(all, singleRedis{at: path{"redis", "sentinel"}, master: r.Sentinel.Master, seeds: r.Sentinel.Addresses})
 	}
 	if r.Cluster.Addresses != nil {
-		add("cluster", membership.NodeConfig{Seeds: slices.Clone(r.Cluster.Addresses)})
+		all = append(all, singleRedis{at: path{"redis", "cluster"}, seeds: r.Cluster.Addresses})
 	}
 	return all
 }
 
+// node returns what the nodes are opened with, after resolve has been given each text and its place.
+func (one singleRedis) node(resolve func(path, settings.Secret) string) membership.NodeConfig {
+	n := membership.NodeConfig{Name: membership.SingleName, URL: resolve(one.at, one.url), Master: one.master}
+	for i, seed := range one.seeds {
+		n.Seeds = append(n.Seeds, resolve(one.at.with("addresses", strconv.Itoa(i)), seed))
+	}
+	if one.seeds != nil && n.Seeds == nil {
+		n.Seeds = []string{}
+	}
+	return n
+}
+
 // urls returns all URLs of the section.
-func (r RedisConfig) urls() []string {
-	var all []string
+func urls(r settings.Redis) []settings.Secret {
+	var all []settings.Secret
 	for _, n := range r.Nodes {
 		all = append(all, n.URL)
 	}
-	for _, one := range r.single() {
-		all = append(all, one.node.Seeds...)
-		if one.node.URL != "" {
-			all = append(all, one.node.URL)
+	for _, one := range singles(r) {
+		all = append(all, one.seeds...)
+		if one.url != "" {
+			all = append(all, one.url)
 		}
 	}
 	return all
 }
 
 // checkSingle makes sure that there is one Redis, and that its addresses are some.
-func (r RedisConfig) checkSingle(ps *problems) {
-	all := r.single()
+func checkSingle(r settings.Redis, ps *problems) {
+	all := singles(r)
 	if len(r.Nodes) > 0 {
 		ps.at(all[0].at, "there are redis.nodes, too; everything is kept in one store, so remove one of the two")
 	}
 	for _, other := range all[1:] {
 		ps.at(other.at, "there is %s, too; everything is kept in one Redis, so remove one of the two", strings.Join(all[0].at, "."))
 	}
-	if r.Copies < 0 {
-		ps.at(path{"redis", "copies"}, "%d is negative; write how many replicas the Redis has, or 0", r.Copies)
-	}
 	for _, one := range all {
-		one.check(ps)
-	}
-}
-
-func (one singleRedis) check(ps *problems) {
-	n := one.node
-	if one.at[1] == "sentinel" && n.Master == "" {
-		ps.at(one.at, "has no master; write the name under which the Sentinels watch it, such as mymaster")
-		return
-	}
-	for _, text := range append(n.Seeds, n.URL) {
-		if _, err := Expand(text); err != nil {
-			return // a secret of another machine: seen when it is used
+		if one.at[1] == "sentinel" && one.master == "" {
+			ps.at(one.at, "has no master; write the name under which the Sentinels watch it, such as mymaster")
+			continue
 		}
-	}
-	n.URL, _ = Expand(n.URL)
-	for i := range n.Seeds {
-		n.Seeds[i], _ = Expand(n.Seeds[i])
-	}
-	if _, problem := nodeAddr(n); problem != "" {
-		ps.at(one.at, "%s", problem)
+		var missing error // a secret of another machine: seen when it is used
+		node := one.node(func(_ path, text settings.Secret) string {
+			resolved, err := refs.Resolve(string(text))
+			missing = errors.Join(missing, err)
+			return resolved
+		})
+		if _, problem := nodeAddr(node); missing == nil && problem != "" {
+			ps.at(one.at, "%s", problem)
+		}
 	}
 }
 
 // together makes sure that a user has a password.
-func (ps *problems) together(section, username, password string) {
+func (ps *problems) together(section string, username, password settings.Secret) {
 	if (username == "") != (password == "") {
 		ps.at(path{section}, "username and password go together; set both or neither")
 	}
 }
 
-func (e EtcdConfig) check(ps *problems) {
+func checkEtcd(e settings.Etcd, ps *problems) {
 	list := path{SectionEtcd, "endpoints"}
 	if len(e.Endpoints) == 0 && !ps.has(list) {
 		ps.at(list, "no members are listed; write the URLs of all members, such as https://10.0.0.1:2379")
@@ -357,10 +349,10 @@ func (e EtcdConfig) check(ps *problems) {
 		ps.at(list, "some members have https:// and some http:// URLs; write one of the two for all")
 	}
 	ps.together(SectionEtcd, e.Username, e.Password)
-	e.TLS.check(ps, path{SectionEtcd, "tls"}, secure == 0, "no member uses TLS; write https:// URLs, or remove the section")
+	checkTLS(e.TLS, ps, path{SectionEtcd, "tls"}, secure == 0, "no member uses TLS; write https:// URLs, or remove the section")
 }
 
-func (z ZooKeeperConfig) check(ps *problems) {
+func checkZooKeeper(z settings.ZooKeeper, ps *problems) {
 	list := path{SectionZooKeeper, "servers"}
 	if len(z.Servers) == 0 && !ps.has(list) {
 		ps.at(list, "no servers are listed; write all, such as 10.0.0.1:2181")
@@ -378,5 +370,5 @@ func (z ZooKeeperConfig) check(ps *problems) {
 		ps.at(path{SectionZooKeeper, "chroot"}, "is no path of a node; write one such as /apps/billing")
 	}
 	ps.together(SectionZooKeeper, z.Username, z.Password)
-	z.TLS.check(ps, path{SectionZooKeeper, "tls"}, false, "")
+	checkTLS(z.TLS, ps, path{SectionZooKeeper, "tls"}, false, "")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -14,10 +15,10 @@ import (
 func TestShownHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	cfg := Default()
-	cfg.Redis.Nodes = []NodeEntry{{URL: "redis://me:hunter2@10.0.0.1:6379"}, {Name: "b", URL: "${env:URL_OF_B}"}}
+	cfg.Redis.Nodes = []settings.Node{{URL: "redis://me:hunter2@10.0.0.1:6379"}, {Name: "b", URL: "${env:URL_OF_B}"}}
 	cfg.Redis.Password = "hunter2"
-	cfg.HTTP.Users = map[string]UserConfig{"ann": {Role: "admin", Password: "hunter2", Token: "hunter2"}}
-	cfg.Webhooks = []WebhookConfig{{URL: "https://hooks.example.com/hunter2?x=hunter2", Headers: map[string]string{"X-Key": "hunter2"}}}
+	cfg.HTTP.Users = map[string]settings.User{"ann": {Role: "admin", Password: "hunter2", Token: "hunter2"}}
+	cfg.Webhooks = []settings.Webhook{{URL: "https://hooks.example.com/hunter2?x=hunter2", Headers: map[string]settings.Secret{"X-Key": "hunter2"}}}
 	cfg.Jobs = map[string]JobConfig{"a": {Func: "http", Schedule: Specs{"@daily"}, Params: map[string]any{
 		"url": "https://u:hunter2@example.com/a?t=hunter2", "headers": map[string]any{"Authorization": "Bearer hunter2"},
 		"db_password": "hunter2", "list": []any{"x", 1.5, nil, true}, "token": "${file:/run/token}",
@@ -44,7 +45,7 @@ func TestUsers(t *testing.T) {
 	t.Parallel()
 	_, kept := identity.NewToken()
 	cfg := Default()
-	cfg.HTTP.Users = map[string]UserConfig{"bob": {Token: kept}}
+	cfg.HTTP.Users = map[string]settings.User{"bob": {Token: settings.Secret(kept)}}
 	for text, want := range map[string]string{
 		"":                               "",
 		"ann: {role: admin}":             "",

@@ -3,8 +3,10 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quorate/quorate/internal/decode"
 )
@@ -91,5 +93,62 @@ func TestNoMessageShowsWhatAReferenceStandsFor(t *testing.T) {
 	}, "")
 	if keys < 100 || refused < 500 {
 		t.Errorf("%d settings were tried, %d values refused", keys, refused)
+	}
+}
+
+// Every tag range can be read, and says the same of its bounds as of what lies between them.
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	ranges := 0
+	var walk func(t *testing.T, at string, in reflect.Type)
+	walk = func(t *testing.T, at string, in reflect.Type) {
+		for in.Kind() == reflect.Pointer || in.Kind() == reflect.Slice || in.Kind() == reflect.Map {
+			in = in.Elem()
+		}
+		if in.Kind() != reflect.Struct {
+			return
+		}
+		for _, f := range decode.Fields(in) {
+			of := f.Type
+			if of.Kind() == reflect.Pointer {
+				of = of.Elem()
+			}
+			for part := range strings.SplitSeq(f.Tag.Get("range"), "|") {
+				for bound := range strings.SplitSeq(part, "..") {
+					_, err := time.ParseDuration(bound)
+					if of != reflect.TypeFor[time.Duration]() {
+						_, err = strconv.Atoi(bound)
+					}
+					if bound != "" && err != nil {
+						t.Errorf("%s.%s: range %s: %v", at, f.Name, part, err)
+					}
+				}
+			}
+			if f.Tag.Get("range") != "" {
+				ranges++
+			}
+			walk(t, at+"."+f.Name, f.Type)
+		}
+	}
+	walk(t, "", reflect.TypeFor[Config]())
+	if ranges < 15 {
+		t.Errorf("only %d ranges are tagged", ranges)
+	}
+	for allowed, want := range map[string]string{"0..": "0 1 4 1000", "1..1000": "1 4 1000", "0|2..9": "0 4"} {
+		var in []string
+		for _, n := range []int{-1, 0, 1, 4, 1000} {
+			if inRange(reflect.ValueOf(n), allowed) {
+				in = append(in, strconv.Itoa(n))
+			}
+		}
+		if got := strings.Join(in, " "); got != want {
+			t.Errorf("%s allows %s, want %s", allowed, got, want)
+		}
+	}
+	for text, want := range map[string]bool{"0s": false, "1ms": true, "1500us": false, "1h": true, "-1s": false} {
+		d, _ := time.ParseDuration(text)
+		if got := inRange(reflect.ValueOf(d), "1ms.."); got != want {
+			t.Errorf("1ms.. allows %s: %v", text, got)
+		}
 	}
 }

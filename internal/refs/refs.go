@@ -99,6 +99,13 @@ func Expand(text string, resolve func(reference string) (string, error)) (expand
 	return b.String(), secrets, nil
 }
 
+// Resolve returns text with the values that its references have now. The error names what is
+// missing and shows no content.
+func Resolve(text string) (string, error) {
+	out, _, err := Expand(text, func(reference string) (string, error) { return In(reference)[0].Value() })
+	return out, err
+}
+
 // Value returns what a reference stands for. The error names what is missing and shows no
 // content.
 func (p Part) Value() (string, error) {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -111,7 +111,7 @@ func TestAnonymousReaders(t *testing.T) {
 	} {
 		r := newRig(t, func(c *setup) {
 			c.Anonymous = tc.anonymous
-			c.Proxy.Addresses = []netip.Prefix{netip.MustParsePrefix("10.0.0.7/32"), netip.MustParsePrefix("127.0.0.9/32")}
+			c.TrustedProxies.Addresses = []string{"10.0.0.7", "127.0.0.9"}
 		})
 		if a := r.ask(nobody, "GET", "/api/v1/jobs", "", tc.mend); (a.status == http.StatusOK) != tc.want {
 			t.Errorf("%s: %d %s", tc.name, a.status, a.body)
@@ -123,7 +123,7 @@ func TestAnonymousReaders(t *testing.T) {
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) {
-		c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
+		c.TrustedProxies.Addresses, c.TrustedProxies.UserHeader, c.TrustedProxies.Role = []string{"10.0.0.0/8"}, "X-User", "viewer"
 	})
 	for _, tc := range []struct {
 		name, addr, user string
@@ -330,7 +330,9 @@ func TestSecrets(t *testing.T) {
 		t.Error("a short password is taken")
 	}
 	hash, err := identity.HashPassword(typed.password)
-	r := newRig(t, func(cfg *setup) { cfg.Users[1].Password = hash })
+	r := newRig(t, func(cfg *setup) {
+		cfg.Users[typed.name] = settings.User{Role: identity.Operator, Password: settings.Secret(hash)}
+	})
 	if a := r.ask(typed, "GET", "/api/v1/whoami", ""); err != nil || a.status != http.StatusOK {
 		t.Errorf("a password that was hashed now: %v, %d %s", err, a.status, a.body)
 	}
@@ -353,17 +355,16 @@ func TestValidate(t *testing.T) {
 		"base path":  func(c *setup) { c.BasePath = "admin" },
 		"dots":       func(c *setup) { c.BasePath = "/a/../b" },
 		"anonymous":  func(c *setup) { c.Anonymous = "some" },
-		"user twice": func(c *setup) { c.Users = append(c.Users, c.Users[0]) },
-		"role":       func(c *setup) { c.Users = []identity.User{{Name: "x", Role: "king"}} },
+		"role":       func(c *setup) { c.Users = map[string]settings.User{"x": {Role: "king"}} },
 		"plain secret": func(c *setup) {
-			c.Users = []identity.User{{Name: "x", Role: identity.Viewer, Token: "secret"}}
+			c.Users = map[string]settings.User{"x": {Token: "secret"}}
 		},
-		"name of blank": func(c *setup) { c.Users = []identity.User{{Name: "x y", Role: identity.Viewer}} },
+		"name of blank": func(c *setup) { c.Users = map[string]settings.User{"x y": {}} },
 	} {
 		r := newRig(t)
 		cfg := setup{
 			view.Host{Control: view.Control{Reader: view.Reader{Records: store.Records{Ledger: r.ledger, Roster: r.roster, Commands: r.commands}, Health: fewNodes{}, Claims: rigClaims{rig: r}}}},
-			dashboard.Config{Users: stored()},
+			dashboard.Config{HTTP: settings.HTTP{Users: stored()}},
 		}
 		h, err := dashboard.Mount(cfg, cfg.Config)
 		if err != nil {

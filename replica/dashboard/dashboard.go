@@ -12,30 +12,27 @@ package dashboard
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/pages"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // A Config says under which path the API and the pages are served, and who may do what.
 type Config struct {
-	// BasePath is the prefix of every path, such as /admin/cron. Default: none.
-	BasePath string
-	// Users may log in. Names are unique. Handler.SetUsers replaces them.
-	Users []identity.User
-	// Anonymous says who may read without a user. Default: AnonymousNone.
-	Anonymous identity.Anonymous
-	// Proxy may name the user. Default: none.
-	Proxy identity.Proxy
+	// HTTP has base_path, anonymous, anonymous_metrics, users and trusted_proxies. A mux of the
+	// program ignores its other settings; a users_file is read once. Handler.SetUsers replaces
+	// the users.
+	settings.HTTP
 	// Identify, if set, is called first to identify a user, for services with their own
 	// users; false: unknown.
 	Identify func(*http.Request) (identity.Identity, bool)
@@ -46,8 +43,6 @@ type Config struct {
 	Ready func() []string
 	// Metrics, if set, is served as GET /metrics to users who may read.
 	Metrics http.Handler
-	// AnonymousMetrics says who may read Metrics without a user. Default: AnonymousNone.
-	AnonymousMetrics identity.Anonymous
 	// Warnings, if set, returns problems of this replica for the overview, as sentences.
 	Warnings func() []string
 
@@ -93,16 +88,23 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 	if host.Control.Cache == nil {
 		host.Control.Cache = &view.DirectoryCache{For: keepDirectory}
 	}
-	admits := gate.Config{
-		Users: cfg.Users, Anonymous: cfg.Anonymous, Proxy: cfg.Proxy, Identify: cfg.Identify,
-		Note: host.Control.Note, Timeout: cfg.Timeout, Logger: cfg.Logger,
+	section := &config.Config{HTTP: cfg.HTTP}
+	if c := host.Control; c.Records.Ledger == nil || c.Records.Roster == nil || c.Records.Commands == nil || c.Claims == nil || c.Health == nil {
+		return nil, errors.New("web: Control is required, with its Records, Claims and Health")
 	}
-	if err := errors.Join(cfg.validate(host), admits.Validate()); err != nil {
+	if err := section.CheckHTTP(); err != nil {
 		return nil, err
+	}
+	users, err := section.Users()
+	if err != nil {
+		return nil, err
+	}
+	admits := gate.Config{
+		Users: users, Anonymous: cfg.Anonymous, Proxy: section.Proxy(), Identify: cfg.Identify,
+		Note: host.Control.Note, Timeout: cfg.Timeout, Logger: cfg.Logger,
 	}
 	shown := api.Config{Host: host, BasePath: cfg.BasePath, Anonymous: cfg.Anonymous, Timeout: cfg.Timeout, Poll: cfg.Poll, Listeners: cfg.Listeners}
 	h := &Handler{cfg: cfg, gate: gate.New(admits)}
-	var err error
 	if h.api, err = api.New(shown, h.gate); err != nil {
 		return nil, err
 	}
@@ -121,22 +123,6 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// validate returns the mistakes that the gate does not find.
-func (c Config) validate(host view.Host) error {
-	var errs []error
-	control := host.Control
-	if control.Records.Ledger == nil || control.Records.Roster == nil || control.Records.Commands == nil || control.Claims == nil || control.Health == nil {
-		errs = append(errs, errors.New("web: Control is required, with its Records, Claims and Health"))
-	}
-	if err := gate.ValidBasePath(c.BasePath); err != nil {
-		errs = append(errs, fmt.Errorf("web: BasePath: %w", err))
-	}
-	if err := c.AnonymousMetrics.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("web: AnonymousMetrics: %w", err))
-	}
-	return errors.Join(errs...)
-}
-
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
@@ -150,7 +136,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // SetUsers replaces the users. Removed users and old secrets are refused from the next
 // request on. Event streams end, so clients connect and log in again. On an error nothing
 // has changed.
-func (h *Handler) SetUsers(list []identity.User) error { return h.gate.SetUsers(list) }
+func (h *Handler) SetUsers(users map[string]settings.User) error {
+	list, err := (&config.Config{HTTP: settings.HTTP{Users: users}}).Users()
+	if err == nil {
+		h.gate.SetUsers(list)
+	}
+	return err
+}
 
 // Observe sends this replica's events sooner, and records the contests that it loses. It is
 // an event.Observer.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -36,14 +37,14 @@ func TestUsersAreReplaced(t *testing.T) {
 	r.must(err)
 	defer func() { _ = resp.Body.Close() }()
 
-	wrong := append([]identity.User{all[0]}, identity.User{Name: "x", Role: "king"})
+	wrong := map[string]settings.User{admin.name: all[admin.name], "x": {Role: "king"}}
 	if err := r.SetUsers(wrong); err == nil {
 		t.Error("a user without a proper role is taken")
 	}
 	if a := r.ask(viewer, "GET", path, ""); a.status != http.StatusOK {
 		t.Errorf("after users that are not valid: %d", a.status)
 	}
-	r.must(r.SetUsers(all[:1])) // root
+	r.must(r.SetUsers(map[string]settings.User{admin.name: all[admin.name]}))
 	for _, who := range []secret{typed, operator, viewer} {
 		if a := r.ask(who, "GET", path, ""); a.status != http.StatusUnauthorized {
 			t.Errorf("%s, who was removed: %d", who.name, a.status)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,7 +22,7 @@ import (
 func TestProxyBesideAuthorization(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) {
-		c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
+		c.TrustedProxies.Addresses, c.TrustedProxies.UserHeader, c.TrustedProxies.Role = []string{"10.0.0.0/8"}, "X-User", "viewer"
 	})
 	for n := range 12 {
 		a := r.ask(secret{token: "eyJ-of-the-proxy"}, "GET", "/api/v1/whoami", "", from("10.1.2.3:1", "q", "X-User", "ann"))
@@ -195,7 +194,7 @@ func TestLoginWithoutUsers(t *testing.T) {
 		"no users": {func(c *setup) { c.Users = nil }, true},
 		"by a proxy": {func(c *setup) {
 			c.Users = nil
-			c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
+			c.TrustedProxies.Addresses, c.TrustedProxies.UserHeader, c.TrustedProxies.Role = []string{"10.0.0.0/8"}, "X-User", "viewer"
 		}, false},
 	} {
 		a := newRig(t, tc.change).ask(nobody, "GET", "/login", "")

@@ -21,6 +21,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -59,12 +60,12 @@ var (
 
 // stored are the users with the forms in which their secrets are kept. The password
 // has as few rounds as are allowed: to check it takes a while.
-func stored() []identity.User {
+func stored() map[string]settings.User {
 	const password = "pbkdf2-sha256$100000$c2FsdCBvZiBhIHRlc3Rlcg$Dvvp4StPSBoZNVEZUEGOzd/+KuL0cn7l5MNZiduwKbc"
-	return []identity.User{
-		{Name: admin.name, Role: identity.Admin, Token: tokenOf(admin)},
-		{Name: operator.name, Role: identity.Operator, Password: password, Token: tokenOf(operator)},
-		{Name: viewer.name, Role: identity.Viewer, Token: tokenOf(viewer)},
+	return map[string]settings.User{
+		admin.name:    {Role: identity.Admin, Token: settings.Secret(tokenOf(admin))},
+		operator.name: {Role: identity.Operator, Password: password, Token: settings.Secret(tokenOf(operator))},
+		viewer.name:   {Role: identity.Viewer, Token: settings.Secret(tokenOf(viewer))},
 	}
 }
 
@@ -89,7 +90,7 @@ func newRig(tb testing.TB, mend ...func(*setup)) *rig {
 			ID: "a", Version: "v1",
 		},
 		Config: dashboard.Config{
-			Users: stored(), Anonymous: identity.AnonymousNone, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+			HTTP: settings.HTTP{Users: stored(), Anonymous: identity.AnonymousNone}, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 		},
 	}
 	for _, m := range mend {

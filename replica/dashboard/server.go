@@ -53,24 +53,10 @@ type Server struct {
 func (s *Server) Begin(r view.Host, cfg *config.Config, listener net.Listener) error {
 	s.addr, s.base, s.listener, s.log = cfg.HTTP.Listen, cfg.HTTP.BasePath, listener, r.Logger
 	s.users = &userBook{cfg: cfg, log: r.Logger, failed: r.UsersFailed}
-	users, err := s.users.open()
-	if err != nil {
+	if _, err := s.users.open(); err != nil {
 		return err
 	}
-	part := Config{
-		BasePath: cfg.HTTP.BasePath, Users: users, Anonymous: cfg.HTTP.Anonymous,
-		Proxy: identity.Proxy{UserHeader: cfg.HTTP.TrustedProxies.UserHeader},
-	}
-	if role := cfg.HTTP.TrustedProxies.Role; role != "none" && part.Proxy.UserHeader != "" {
-		part.Proxy.Role = identity.Role(role)
-	}
-	for _, text := range cfg.HTTP.TrustedProxies.Addresses {
-		prefix, err := config.PrefixOf(text)
-		if err != nil {
-			return fmt.Errorf("http.trusted_proxies.addresses: %w", err)
-		}
-		part.Proxy.Addresses = append(part.Proxy.Addresses, prefix)
-	}
+	part := Config{HTTP: cfg.HTTP, Warnings: s.users.warnings}
 	if t := cfg.HTTP.TLS; t.CertFile != "" {
 		c := &certificate{certFile: t.CertFile, keyFile: t.KeyFile}
 		if _, err := c.get(nil); err != nil {
@@ -79,13 +65,13 @@ func (s *Server) Begin(r view.Host, cfg *config.Config, listener net.Listener) e
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
 	if cfg.HTTP.ProbesListen == "" {
-		part.Ready, part.Metrics, part.AnonymousMetrics = r.NotReady, r.Metrics, cfg.HTTP.AnonymousMetrics
+		part.Ready, part.Metrics = r.NotReady, r.Metrics
 	}
-	part.Warnings = s.users.warnings
+	var err error
 	if s.web, err = newHandler(r, part); err != nil {
 		return err
 	}
-	s.users.set = s.web.SetUsers
+	s.users.set = s.web.gate.SetUsers
 	return nil
 }
 
@@ -181,7 +167,7 @@ const usersEvery = 2 * time.Second
 // are refused within seconds. A file that is unreadable or invalid changes nothing.
 type userBook struct {
 	cfg    *config.Config
-	set    func([]identity.User) error
+	set    func([]identity.User)
 	failed func(bool) // tells the metrics; may be nil
 	log    *slog.Logger
 
@@ -222,7 +208,7 @@ func (b *userBook) read() {
 	b.sum = b.contents()
 	users, err := b.cfg.Users()
 	if err == nil {
-		err = b.set(users)
+		b.set(users)
 	}
 	if b.failed != nil {
 		b.failed(err != nil)

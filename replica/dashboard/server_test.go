@@ -22,6 +22,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/metrics"
 )
@@ -83,8 +84,8 @@ func TestServesTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := replica.New(replica.Config{
-		File: &config.File{Config: cfg, Registry: registry},
-		ID:   "a", Listener: listener, Logger: slog.New(slog.DiscardHandler), Metrics: new(metrics.Metrics), Dashboard: new(Server),
+		File:    &config.File{Config: cfg, Registry: registry},
+		Replica: settings.Replica{ID: "a"}, Listener: listener, Logger: slog.New(slog.DiscardHandler), Metrics: new(metrics.Metrics), Dashboard: new(Server),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +226,7 @@ func TestOwnTLSSpeaksHTTP2(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := new(Server)
-	if _, err := replica.New(replica.Config{File: &config.File{Config: cfg}, ID: "a", Logger: slog.New(slog.DiscardHandler), Listener: listener, Dashboard: s}); err != nil {
+	if _, err := replica.New(replica.Config{File: &config.File{Config: cfg}, Replica: settings.Replica{ID: "a"}, Logger: slog.New(slog.DiscardHandler), Listener: listener, Dashboard: s}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Start(t.Context()); err != nil {

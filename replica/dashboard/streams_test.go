@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -92,7 +93,7 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 		if !cluster.open() || !run.open() {
 			t.Fatalf("a viewer cannot follow: %d, %d", cluster.status, run.status)
 		}
-		r.must(r.SetUsers(stored()[:2]))
+		r.must(r.SetUsers(map[string]settings.User{admin.name: stored()[admin.name], operator.name: stored()[operator.name]}))
 		synctest.Wait()
 		if cluster.open() || run.open() {
 			t.Errorf("after the viewer was removed: cluster's events go on: %v, run's: %v", cluster.open(), run.open())

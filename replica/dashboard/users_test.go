@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -33,12 +34,11 @@ func TestUsersFileIsReadAgain(t *testing.T) {
 		var failed []bool
 		var said strings.Builder
 		book := &userBook{cfg: cfg, failed: func(f bool) { failed = append(failed, f) }, log: slog.New(slog.NewTextHandler(&said, nil))}
-		book.set = func(users []identity.User) error {
+		book.set = func(users []identity.User) {
 			names = nil
 			for _, u := range users {
 				names = append(names, u.Name)
 			}
-			return nil
 		}
 		defer book.follow(t)()
 		for _, step := range []struct {
@@ -84,7 +84,7 @@ func TestSecretsOfUsersAreReadAgain(t *testing.T) {
 	_, other := identity.NewToken()
 	secret := filepath.Join(t.TempDir(), "token")
 	cfg := config.Default()
-	cfg.HTTP.Users = map[string]config.UserConfig{"ann": {Token: "${file:" + secret + "}"}}
+	cfg.HTTP.Users = map[string]settings.User{"ann": {Token: settings.Secret("${file:" + secret + "}")}}
 	store := func(text string) {
 		if err := os.WriteFile(secret, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestSecretsOfUsersAreReadAgain(t *testing.T) {
 	store(kept)
 	synctest.Test(t, func(t *testing.T) {
 		read := 0
-		book := &userBook{cfg: cfg, log: slog.New(slog.DiscardHandler), set: func([]identity.User) error { read++; return nil }}
+		book := &userBook{cfg: cfg, log: slog.New(slog.DiscardHandler), set: func([]identity.User) { read++ }}
 		defer book.follow(t)()
 		for n, text := range []string{kept, other} {
 			store(text)

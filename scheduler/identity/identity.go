@@ -59,14 +59,6 @@ func (Anonymous) Values() []string {
 	return []string{string(AnonymousLoopback), string(AnonymousAll), string(AnonymousNone)}
 }
 
-// Validate returns an error unless it is one of the choices, or empty.
-func (a Anonymous) Validate() error {
-	if a == "" || slices.Contains(a.Values(), string(a)) {
-		return nil
-	}
-	return fmt.Errorf("%q is not one of loopback, all, none", string(a))
-}
-
 // A Proxy may authenticate users.
 type Proxy struct {
 	// Addresses of the trusted proxies.

@@ -2,11 +2,10 @@
 // own, so that nobody else carries etcd's client:
 //
 //	r, err := replica.New(replica.Config{
-//		Store: &etcd.Store{Endpoints: []string{"https://10.0.0.1:2379", …}},
+//		Etcd:  settings.Etcd{Endpoints: []string{"https://10.0.0.1:2379", …}},
+//		Store: new(etcd.Store),
 //		Jobs:  …,
 //	})
-//
-// With a configuration file that has an etcd section, an empty Store is enough.
 //
 // # On etcd
 //
@@ -48,20 +47,17 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 )
 
-// A Store is where a replica keeps everything. The zero value takes the etcd section of the
-// configuration file.
-type Store struct {
-	// Endpoints are the URLs of all members.
-	Endpoints []string
-}
+// A Store opens the cluster that the etcd section names.
+type Store struct{}
 
 // Section implements [replica.Store].
 func (s *Store) Section() string { return config.SectionEtcd }
 
 // Address implements [replica.Store].
-func (s *Store) Address() string { return strings.Join(s.Endpoints, ",") }
+func (s *Store) Address() string { return "" }
 
 // Open implements [replica.Store].
 func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
@@ -87,7 +83,7 @@ var pauses = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, Ji
 // to the next one if that does not answer.
 type server struct {
 	endpoints []string                     // of all members
-	username  string                       // as the configuration has it
+	username  settings.Secret              // as the configuration has it
 	fresh     func() (config.Login, error) // the login as it is now
 	prefix    string                       // of all keys
 

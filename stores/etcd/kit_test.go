@@ -9,6 +9,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/storetest"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 
@@ -19,7 +20,7 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *etcdtest.Cluster) 
 	return &storetest.World{
 		Open: func(tb testing.TB, namespace string) kv.Store {
 			tb.Helper()
-			s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: c.URLs()}})
+			s := open(config.Cluster{Namespace: namespace, Etcd: settings.Etcd{Endpoints: c.URLs()}})
 			tb.Cleanup(s.Close)
 			return s
 		},

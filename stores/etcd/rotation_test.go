@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 
@@ -32,9 +33,9 @@ func TestRotation(t *testing.T) {
 		}
 	}
 	rewrite(passwords, before)
-	s := open(config.Cluster{Namespace: "billing", Section: config.SectionEtcd, Etcd: config.EtcdConfig{
-		Endpoints: g.URLs(), Username: "quorate", Password: "${file:" + filepath.Join(dir, "secret") + "}",
-		TLS: config.TLSConfig{CAFile: filepath.Join(dir, "cert.pem"), CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")},
+	s := open(config.Cluster{Namespace: "billing", Section: config.SectionEtcd, Etcd: settings.Etcd{
+		Endpoints: g.URLs(), Username: "quorate", Password: settings.Secret("${file:" + filepath.Join(dir, "secret") + "}"),
+		TLS: settings.TLS{CAFile: filepath.Join(dir, "cert.pem"), CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")},
 	}})
 	t.Cleanup(s.Close)
 	_, stamp, err := s.Read(t.Context())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 
@@ -56,7 +57,7 @@ func (g guarded) enable(t *testing.T) {
 // as returns the store of a user.
 func (g guarded) as(t *testing.T, namespace, username, password string) *server {
 	t.Helper()
-	s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: g.URLs(), Username: username, Password: password}})
+	s := open(config.Cluster{Namespace: namespace, Etcd: settings.Etcd{Endpoints: g.URLs(), Username: settings.Secret(username), Password: settings.Secret(password)}})
 	t.Cleanup(s.Close)
 	return s
 }

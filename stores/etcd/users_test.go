@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 
@@ -51,7 +52,7 @@ func TestTLS(t *testing.T) {
 	w := etcdtest.StartTLS(t, ca)
 	for trusted, want := range map[*redistest.CA]error{ca: nil, other: kv.ErrNotSent} {
 		cert, key := trusted.Write(t, t.TempDir())
-		s := open(config.Cluster{Namespace: "n", Etcd: config.EtcdConfig{Endpoints: w.URLs(), TLS: config.TLSConfig{CAFile: cert, CertFile: cert, KeyFile: key}}})
+		s := open(config.Cluster{Namespace: "n", Etcd: settings.Etcd{Endpoints: w.URLs(), TLS: settings.TLS{CAFile: cert, CertFile: cert, KeyFile: key}}})
 		t.Cleanup(s.Close)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, want) {

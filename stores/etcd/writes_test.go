@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 
@@ -62,7 +63,7 @@ func TestNoSpace(t *testing.T) {
 		}
 	}
 	r, err := replica.New(replica.Config{
-		Store: &Store{Endpoints: w.URLs()}, Logger: slog.New(slog.DiscardHandler), ProbesListen: "127.0.0.1:0",
+		Etcd: settings.Etcd{Endpoints: w.URLs()}, Store: new(Store), Logger: slog.New(slog.DiscardHandler), HTTP: settings.HTTP{ProbesListen: "127.0.0.1:0"},
 		Jobs: []jobs.Job{{Name: "j", Spec: "0 0 1 1 *", Handler: func(context.Context, jobs.Run) error { return nil }}},
 	})
 	if err != nil {

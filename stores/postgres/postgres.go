@@ -1,12 +1,12 @@
 // Package postgres lets a replica keep everything in PostgreSQL, in place of Redis nodes:
 //
 //	r, err := replica.New(replica.Config{
-//		Store: &postgres.Store{URL: "postgres://user@10.0.0.1:5432/app"},
-//		Jobs:  …,
+//		Postgres: settings.Postgres{URL: "postgres://user@10.0.0.1:5432/app"},
+//		Store:    new(postgres.Store),
+//		Jobs:     …,
 //	})
 //
-// `quorate store migrate` makes the tables. With a configuration file that has a postgres
-// section, an empty Store is enough.
+// `quorate store migrate` makes the tables.
 package postgres
 
 import (
@@ -19,17 +19,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/replica"
 )
 
-// A Store is where a replica keeps everything. The zero value takes the postgres section of
-// the configuration file.
+// A Store opens the database that the postgres section names.
 type Store struct {
-	// URL is that of the database.
-	URL string
-	// Pool is a pool of the service, in place of URL. The replica has up to eight connections
+	// Pool, if set, is a pool of the service, in place of the URL of the section. The replica has up to eight connections
 	// besides, with the settings of that pool and at most as many: jobs that hold all
 	// connections of the service cost no lease.
 	Pool *pgxpool.Pool
@@ -40,8 +38,8 @@ func (s *Store) Section() string { return config.SectionPostgres }
 
 // Address implements [replica.Store].
 func (s *Store) Address() string {
-	if s.Pool == nil || s.URL != "" {
-		return s.URL
+	if s.Pool == nil {
+		return ""
 	}
 	c := s.Pool.Config().ConnConfig
 	port := strconv.Itoa(int(c.Port))
@@ -56,8 +54,8 @@ func (s *Store) Address() string {
 func (s *Store) Open(ctx context.Context, cluster config.Cluster) (kv.Server, error) {
 	kept := cluster.Postgres
 	return postgres.Open(ctx, postgres.Config{
-		URL: kept.URL, Expand: config.Expand, Pool: s.Pool,
-		Schema: cluster.Namespace, Durable: kept.Durable, Timeout: cluster.Timeout,
+		URL: string(kept.URL), Expand: refs.Resolve, Pool: s.Pool,
+		Schema: cluster.Namespace, Durable: kept.Durable != nil && *kept.Durable, Timeout: cluster.Timeout,
 	})
 }
 

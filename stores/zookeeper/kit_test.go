@@ -9,6 +9,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/storetest"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
@@ -28,7 +29,7 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *zookeepertest.Ense
 
 // in is the configuration of a namespace of an ensemble.
 func in(e *zookeepertest.Ensemble, namespace string) config.Cluster {
-	return config.Cluster{Namespace: namespace, Section: config.SectionZooKeeper, ZooKeeper: config.ZooKeeperConfig{Servers: e.Servers()}}
+	return config.Cluster{Namespace: namespace, Section: config.SectionZooKeeper, ZooKeeper: settings.ZooKeeper{Servers: e.Servers()}}
 }
 
 // opened is the store of a configuration until the test ends.

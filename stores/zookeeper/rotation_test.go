@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
@@ -45,7 +46,7 @@ func TestPasswordRotation(t *testing.T) {
 	rewrite("Geheim1")
 	opened, err := (&Store{}).Open(t.Context(), config.Cluster{
 		Namespace: "n", Section: config.SectionZooKeeper,
-		ZooKeeper: config.ZooKeeperConfig{Servers: e.Servers(), Username: "quorate", Password: "${file:" + secret + "}", Chroot: "/billing"},
+		ZooKeeper: settings.ZooKeeper{Servers: e.Servers(), Username: "quorate", Password: settings.Secret("${file:" + secret + "}"), Chroot: "/billing"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func TestCertificateRotation(t *testing.T) {
 	cert, key := before.Write(t, dir)
 	opened, err := (&Store{}).Open(t.Context(), config.Cluster{
 		Namespace: "n", Section: config.SectionZooKeeper,
-		ZooKeeper: config.ZooKeeperConfig{Servers: e.Servers(), TLS: config.TLSConfig{CAFile: cert, CertFile: cert, KeyFile: key}},
+		ZooKeeper: settings.ZooKeeper{Servers: e.Servers(), TLS: settings.TLS{CAFile: cert, CertFile: cert, KeyFile: key}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
@@ -33,7 +34,7 @@ func write(t *testing.T, s *server) {
 }
 
 // as is a configuration with a user.
-func as(c config.Cluster, username, password string) config.Cluster {
+func as(c config.Cluster, username, password settings.Secret) config.Cluster {
 	c.ZooKeeper.Username, c.ZooKeeper.Password = username, password
 	return c
 }
@@ -42,7 +43,7 @@ func as(c config.Cluster, username, password string) config.Cluster {
 func trusting(t *testing.T, c config.Cluster, ca *redistest.CA) config.Cluster {
 	t.Helper()
 	cert, key := ca.Write(t, t.TempDir())
-	c.ZooKeeper.TLS = config.TLSConfig{CAFile: cert, CertFile: cert, KeyFile: key}
+	c.ZooKeeper.TLS = settings.TLS{CAFile: cert, CertFile: cert, KeyFile: key}
 	return c
 }
 

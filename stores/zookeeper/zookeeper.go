@@ -2,11 +2,10 @@
 // its own, so that nobody else carries ZooKeeper's client:
 //
 //	r, err := replica.New(replica.Config{
-//		Store: &zookeeper.Store{Servers: []string{"10.0.0.1:2181", …}},
-//		Jobs:  …,
+//		ZooKeeper: settings.ZooKeeper{Servers: []string{"10.0.0.1:2181", …}},
+//		Store:     new(zookeeper.Store),
+//		Jobs:      …,
 //	})
-//
-// With a configuration file that has a zookeeper section, an empty Store is enough.
 //
 // # On ZooKeeper
 //
@@ -53,18 +52,14 @@ import (
 	"github.com/quorate/quorate/stores/zookeeper/internal/session"
 )
 
-// A Store is where a replica keeps everything. The zero value takes the zookeeper section of the
-// configuration file.
-type Store struct {
-	// Servers are all servers of the ensemble, as host:port.
-	Servers []string
-}
+// A Store opens the ensemble that the zookeeper section names.
+type Store struct{}
 
 // Section implements [replica.Store].
 func (s *Store) Section() string { return config.SectionZooKeeper }
 
 // Address implements [replica.Store].
-func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
+func (s *Store) Address() string { return "" }
 
 // Open implements [replica.Store].
 func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {

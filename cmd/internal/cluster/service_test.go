@@ -22,6 +22,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -45,7 +46,7 @@ func newPair(t *testing.T) pair {
 	c := singletest.New(t)
 	control := view.ControlOf(c)
 	token, stored := identity.NewToken()
-	handler, err := dashboard.Mount(host{Control: control}, dashboard.Config{Users: []identity.User{{Name: "ann", Role: identity.Admin, Token: stored}}})
+	handler, err := dashboard.Mount(host{Control: control}, dashboard.Config{HTTP: settings.HTTP{Users: map[string]settings.User{"ann": {Role: identity.Admin, Token: settings.Secret(stored)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
 )
@@ -78,12 +79,12 @@ func (c *Cluster) member(id string, addrs []string) (*member, error) {
 	cfg := config.Default()
 	cfg.Namespace = Namespace
 	for _, n := range nodeConfigs(addrs) {
-		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{Name: n.Name, URL: n.URL})
+		cfg.Redis.Nodes = append(cfg.Redis.Nodes, settings.Node{Name: n.Name, URL: settings.Secret(n.URL)})
 	}
 	var err error
 	m.replica, err = replica.New(replica.Config{
-		File: &config.File{Config: cfg},
-		ID:   id, Logger: slog.New(slog.DiscardHandler),
+		File:    &config.File{Config: cfg},
+		Replica: settings.Replica{ID: id}, Logger: slog.New(slog.DiscardHandler),
 		Source: scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
 			list := c.list.Load()
 			m.asked.Store(list.version)

@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/postgres"
 )
 
@@ -199,7 +200,7 @@ func (e Env) pgCount(ctx context.Context, p *rig.Postgres, schedule string) (sta
 			return 0, 0, err
 		}
 		r, err := replica.New(replica.Config{
-			ID: fmt.Sprint("replica-", i), Namespace: rig.Namespace, Store: &postgres.Store{Pool: pool}, Logger: slog.New(slog.DiscardHandler),
+			Replica: settings.Replica{ID: fmt.Sprint("replica-", i)}, Namespace: rig.Namespace, Store: &postgres.Store{Pool: pool}, Logger: slog.New(slog.DiscardHandler),
 			Jobs: []jobs.Job{{Name: "job", Spec: schedule, Handler: func(context.Context, jobs.Run) error { ran.Add(1); return nil }}},
 		})
 		if err != nil {

@@ -85,7 +85,7 @@ func patience(t *testing.T, w *world) {
 }
 
 // Whatever the role's settings are, a commit waits for the disk, and stronger settings stay.
-func settings(t *testing.T, w *world) {
+func strongerSettings(t *testing.T, w *world) {
 	schema := pgx.Identifier{w.migrated(t)}.Sanitize()
 	c := connect(t, w.URL())
 	for was, want := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"} {

@@ -21,6 +21,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -84,7 +85,7 @@ func newPast(t *testing.T, w *world, jobs, entries int) *past {
 	control := view.ControlOf(p.cluster)
 	control.Cache = p.kept
 	p.web, err = dashboard.Mount(host{Control: control, Settings: func() any { return "none" }},
-		dashboard.Config{Anonymous: identity.AnonymousAll, Timeout: time.Minute})
+		dashboard.Config{HTTP: settings.HTTP{Anonymous: identity.AnonymousAll}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	store "github.com/quorate/quorate/stores/postgres"
 )
 
@@ -36,7 +37,7 @@ func TestJobsHoldThePool(t *testing.T) {
 	const ttl = 8 * time.Second
 	long := make(chan error, 1)
 	cfg := replica.Config{
-		Namespace: "rotation", Store: &store.Store{Pool: pool}, Lock: replica.Lock{TTL: ttl}, Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
+		Namespace: "rotation", Store: &store.Store{Pool: pool}, Lock: settings.Lock{TTL: ttl}, Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
 		Jobs: []jobs.Job{
 			{Name: "short", Spec: "@every 1s", Handler: r.count},
 			{Name: "long", Spec: "@every 1s", Handler: func(ctx context.Context, _ jobs.Run) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/config/crontab"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 )
@@ -328,7 +329,7 @@ func TestReferencesStayText(t *testing.T) {
 	for _, job := range cfg.Jobs {
 		command, env := job.Params["command"].([]any), job.Params["env"].(map[string]any)
 		for _, written := range []any{command[len(command)-1], env["A"]} {
-			if got, err := config.Expand(written.(string)); err != nil || got != text {
+			if got, err := refs.Resolve(written.(string)); err != nil || got != text {
 				t.Errorf("%s becomes %q, %v", written, got, err)
 			}
 		}

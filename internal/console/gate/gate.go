@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,7 +24,7 @@ import (
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
-// A Config has the users and where their requests come from.
+// A Config has the users and where their requests come from. Package config has checked it.
 type Config struct {
 	// Users may log in. Names are unique.
 	Users []identity.User
@@ -40,18 +39,6 @@ type Config struct {
 	Timeout time.Duration
 	// Logger. Default: discards.
 	Logger *slog.Logger
-}
-
-// Validate returns all mistakes in c.
-func (c Config) Validate() error {
-	var errs []error
-	if err := c.Anonymous.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("web: Anonymous: %w", err))
-	}
-	if len(c.Proxy.Addresses) > 0 && c.Proxy.UserHeader == "" && c.Proxy.Role != "" {
-		errs = append(errs, errors.New("web: Proxy: name the header with the user"))
-	}
-	return errors.Join(append(errs, validateUsers(c.Users))...)
 }
 
 // A Gate admits requests.

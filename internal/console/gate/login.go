@@ -5,8 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -243,30 +241,8 @@ const (
 	rememberMost = 1000
 )
 
-// SetUsers replaces the users. With an error nothing has changed.
-func (g *Gate) SetUsers(list []identity.User) error {
-	if err := validateUsers(list); err != nil {
-		return err
-	}
-	g.users.Swap(newUsers(list)).replaced()
-	return nil
-}
-
-// validateUsers returns all mistakes in users.
-func validateUsers(list []identity.User) error {
-	var errs []error
-	names := map[string]bool{}
-	for _, u := range list {
-		if err := u.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("web: user %q: %w", u.Name, err))
-		}
-		if names[u.Name] {
-			errs = append(errs, fmt.Errorf("web: user %q is defined twice", u.Name))
-		}
-		names[u.Name] = true
-	}
-	return errors.Join(errs...)
-}
+// SetUsers replaces the users.
+func (g *Gate) SetUsers(list []identity.User) { g.users.Swap(newUsers(list)).replaced() }
 
 func newUsers(list []identity.User) *users {
 	u := &users{byName: map[string]identity.User{}, byToken: map[string]identity.User{}, known: map[[sha256.Size]byte]time.Time{}}

@@ -19,6 +19,7 @@ import (
 	"github.com/quorate/quorate/internal/mask"
 	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // Run posts messages until ctx ends. Then it posts each waiting message once, for at
@@ -118,9 +119,9 @@ func (s *Sink) post(ctx context.Context, m Message) error {
 // secrets in texts. No error passes with another try.
 func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mask, error) {
 	var secrets []string
-	resolve := func(text string) (string, error) {
-		value, inserted, err := refs.Expand(text, s.cfg.Resolve)
-		if secrets = append(secrets, inserted...); len(inserted) > 0 || len(refs.In(text)) == 0 {
+	resolve := func(text settings.Secret) (string, error) {
+		value, inserted, err := refs.Expand(string(text), s.cfg.Resolve)
+		if secrets = append(secrets, inserted...); len(inserted) > 0 || len(refs.In(string(text))) == 0 {
 			secrets = append(secrets, value)
 		}
 		return value, err

@@ -15,8 +15,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// An Event is a kind of event.
-type Event string
+// An Event is a kind of event: settings.Webhook has all as choices.
+type Event = string
 
 // The events. The end of a run is posted once: as Failed or Skipped if that is selected
 // and applies, else as Finished.
@@ -29,11 +29,6 @@ const (
 	Missed    Event = "missed"     // a tick could not be run
 	Skipped   Event = "skipped"    // a tick, or its function, decided not to run
 )
-
-// Events lists all events.
-func Events() []Event {
-	return []Event{Started, Finished, Failed, Late, LeaseLost, Missed, Skipped}
-}
 
 // Version of the format of a Message. A version may gain fields.
 const Version = 1

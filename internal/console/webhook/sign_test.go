@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -22,7 +23,7 @@ func TestMessagesAreSigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{answer: func(n int) (int, error) { return []int{http.StatusServiceUnavailable, http.StatusOK}[n], nil }}
 		resolve := func(text string) (string, error) { return strings.ReplaceAll(text, "${env:KEY}", "k-e-y"), nil }
-		s, stop := running(t, e, Config{Secret: "the ${env:KEY}", Resolve: resolve, Backoff: 4 * time.Second})
+		s, stop := running(t, e, Config{Webhook: settings.Webhook{Secret: "the ${env:KEY}"}, Resolve: resolve, Backoff: 4 * time.Second})
 		begun := time.Now()
 		s.Observe(event.Event{Kind: event.Finished, Entry: entry(ledger.Failed)})
 		time.Sleep(10 * time.Second)

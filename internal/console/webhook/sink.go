@@ -23,7 +23,7 @@
 //
 // # Signatures
 //
-// With Config.Secret each request carries a [SignatureHeader]. Receivers check it as they
+// With a secret each request carries a [SignatureHeader]. Receivers check it as they
 // check a Stripe signature.
 package webhook
 
@@ -31,43 +31,32 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Config is the configuration of a Sink. URL and Events are required; other zero values
-// mean the default.
+// Config is the configuration of a Sink. The section is one that package config accepts; zero
+// values of the others mean the default.
 type Config struct {
+	settings.Webhook
+
 	// Name of the sink in log lines.
 	Name string
 	// Namespace and Replica are in every message.
 	Namespace string
 	Replica   string
-
-	URL     string
-	Headers map[string]string
-	// Secret, if set, signs each message; see SignatureHeader. It may contain
-	// references.
-	Secret string
 	// Resolve returns the value of a reference such as ${env:NAME}. Default: the reference.
 	Resolve func(reference string) (string, error)
-
-	Events []Event
-	// Jobs and Tags, if set, limit messages to jobs with one of these names or tags.
 	// TagsOf returns a job's tags.
-	Jobs   []string
-	Tags   []string
 	TagsOf func(job string) []string
 
-	// Timeout of one POST. Default 5 s.
-	Timeout time.Duration
 	// Tries is how often one message is posted at most. Default 8.
 	Tries int
 	// Backoff is the pause after the first try. It doubles up to MaxBackoff; random
@@ -83,8 +72,8 @@ type Config struct {
 	Logger *slog.Logger // default: discards
 }
 
-// WithDefaults returns a copy in which every zero value has its default.
-func (c Config) WithDefaults() Config {
+// withDefaults returns a copy in which every zero value has its default.
+func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
 	c.Tries = cmp.Or(c.Tries, 8)
 	c.Backoff = cmp.Or(c.Backoff, time.Second)
@@ -115,24 +104,6 @@ func newClient() *http.Client {
 	}
 }
 
-// Validate returns all mistakes in c, which must have its defaults.
-func (c Config) Validate() error {
-	var errs []error
-	refuse := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf("webhook: "+format, args...))
-		}
-	}
-	refuse(c.URL == "", "Config.URL is empty: write where to post to")
-	refuse(len(c.Events) == 0, "Config.Events is empty: no event would be posted")
-	for _, e := range c.Events {
-		refuse(!slices.Contains(Events(), e), "Config.Events has %q: write some of %q", e, Events())
-	}
-	refuse(c.Timeout < 0 || c.Backoff < 0 || c.MaxBackoff < 0 || c.Flush < 0, "a duration is negative")
-	refuse(c.Tries < 0 || c.Queue < 0, "Config.Tries (%d) and Queue (%d) must be positive", c.Tries, c.Queue)
-	return errors.Join(errs...)
-}
-
 // A Sink posts messages to one endpoint. Give its Observe to a scheduler, and Run it while
 // the scheduler runs.
 type Sink struct {
@@ -153,13 +124,7 @@ type Stats struct {
 }
 
 // New returns a Sink that does not run yet.
-func New(cfg Config) (*Sink, error) {
-	cfg = cfg.WithDefaults()
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	return &Sink{cfg: cfg, more: make(chan struct{}, 1)}, nil
-}
+func New(cfg Config) *Sink { return &Sink{cfg: cfg.withDefaults(), more: make(chan struct{}, 1)} }
 
 // Stats returns the counts so far.
 func (s *Sink) Stats() Stats {

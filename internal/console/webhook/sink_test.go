@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -66,6 +68,12 @@ func (e *endpoint) ids(t *testing.T) []string {
 	return ids
 }
 
+// events are all that a webhook can be sent.
+func events() []string {
+	field, _ := reflect.TypeFor[settings.Webhook]().FieldByName("Events")
+	return strings.Split(field.Tag.Get("choices"), ",")
+}
+
 // running starts a sink for the endpoint, and returns it with what ends it.
 func running(t *testing.T, e *endpoint, cfg Config) (*Sink, func()) {
 	t.Helper()
@@ -74,13 +82,10 @@ func running(t *testing.T, e *endpoint, cfg Config) (*Sink, func()) {
 		cfg.URL = "https://hooks.example.com/a"
 	}
 	if cfg.Events == nil {
-		cfg.Events = Events()
+		cfg.Events = events()
 	}
 	cfg.Replica, cfg.Namespace = "r", "n"
-	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -178,7 +183,7 @@ func TestEvents(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &endpoint{}
-			s, stop := running(t, e, Config{Events: tt.events})
+			s, stop := running(t, e, Config{Webhook: settings.Webhook{Events: tt.events}})
 			for _, event := range all {
 				s.Observe(event)
 			}
@@ -201,12 +206,9 @@ func TestJobsAreChosenByNameAndTag(t *testing.T) {
 		{nil, []string{"db"}, []string{"backup"}},
 		{[]string{"ping"}, []string{"finance"}, []string{"ping", "report"}},
 	} {
-		s, err := New(Config{
-			URL: "x", Events: Events(), Jobs: tt.jobs, Tags: tt.tags, TagsOf: func(job string) []string { return tags[job] },
+		s := New(Config{
+			Webhook: settings.Webhook{Events: events(), Jobs: tt.jobs, Tags: tt.tags}, TagsOf: func(job string) []string { return tags[job] },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, job := range []string{"backup", "ping", "report"} {
 			s.Observe(event.Event{Kind: event.Started, Entry: ledger.Entry{Job: job, Tick: noon, Outcome: ledger.Running}})
 		}
@@ -277,7 +279,7 @@ func TestFullQueueLosesTheOldest(t *testing.T) {
 		var log strings.Builder
 		hold := make(chan struct{})
 		e := &endpoint{answer: func(int) (int, error) { <-hold; return 200, nil }}
-		s, stop := running(t, e, Config{Queue: 2, Timeout: time.Hour, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s, stop := running(t, e, Config{Queue: 2, Webhook: settings.Webhook{Timeout: time.Hour}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for n := range 6 {
 			s.Observe(event.Event{Kind: event.Finished, Entry: ledger.Entry{Job: fmt.Sprint("j", n), Tick: noon, Outcome: ledger.Succeeded}})
 			synctest.Wait()
@@ -353,9 +355,11 @@ func TestSecretsAreMasked(t *testing.T) {
 			var log strings.Builder
 			e := &endpoint{answer: func(int) (int, error) { return 0, failure }}
 			s, stop := running(t, e, Config{
-				URL:     "https://u:${env:PW}@hooks.example.com/services/${env:TOKEN}?key=${env:KEY}",
-				Headers: map[string]string{"Authorization": "Bearer ${env:TOKEN}"}, Resolve: resolve,
-				Tries: 1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				Webhook: settings.Webhook{
+					URL:     "https://u:${env:PW}@hooks.example.com/services/${env:TOKEN}?key=${env:KEY}",
+					Headers: map[string]settings.Secret{"Authorization": "Bearer ${env:TOKEN}"},
+				},
+				Resolve: resolve, Tries: 1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			s.Observe(started)
 			synctest.Wait()
@@ -374,10 +378,7 @@ func TestSecretsAreMasked(t *testing.T) {
 // What the ledger does not have yet is told by nobody: another replica may run the tick.
 func TestMissedIsToldOnceTheLedgerSaysSo(t *testing.T) {
 	t.Parallel()
-	s, err := New(Config{URL: "x", Events: Events()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(Config{Webhook: settings.Webhook{Events: events()}})
 	s.Observe(event.Event{Kind: event.Decided, Entry: entry(ledger.Missed)})
 	s.Observe(event.Event{Kind: event.Recorded, Entry: entry(ledger.Missed), Err: locking.ErrNoQuorum})
 	s.Observe(event.Event{Kind: event.Recorded, Entry: entry(ledger.Missed)})
@@ -388,21 +389,6 @@ func TestMissedIsToldOnceTheLedgerSaysSo(t *testing.T) {
 	s.Observe(event.Event{Kind: event.Settled, Entry: entry(ledger.Missed)})
 	if len(s.queue) != 1 || s.queue[0].Event != Missed {
 		t.Errorf("a missed tick is told as %+v, want one message", s.queue)
-	}
-}
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	for want, cfg := range map[string]Config{
-		"URL is empty":     {Events: Events()},
-		"Events is empty":  {URL: "x"},
-		`Events has "won"`: {URL: "x", Events: []Event{"won"}},
-		"negative":         {URL: "x", Events: Events(), Timeout: -1},
-		"must be positive": {URL: "x", Events: Events(), Queue: -1},
-	} {
-		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("New = %v, want an error with %q", err, want)
-		}
 	}
 }
 
@@ -421,23 +407,23 @@ func TestPermanentErrorsAreNotTriedAgain(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		"no variable of the url":    {Config{URL: "${env:MISSING}"}, "url: ${env:MISSING}: the environment variable is not set"},
-		"no variable of a header":   {Config{Headers: map[string]string{"Authorization": "Bearer ${env:MISSING}"}}, "header Authorization: ${env:MISSING}: the"},
-		"no variable of the secret": {Config{Secret: "${env:MISSING}"}, "secret: ${env:MISSING}: the"},
-		"an empty secret":           {Config{Secret: "${env:BAD}"}, "secret: is empty"},
-		"no reference":              {Config{URL: "https://h/${env:}"}, "url: ${env:} is no reference"},
-		"no scheme":                 {Config{URL: "${env:BAD}", Resolve: values("hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
-		"another scheme":            {Config{URL: "${env:BAD}", Resolve: values("ftp://hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
-		"no host":                   {Config{URL: "${env:BAD}", Resolve: values("https:///s3cret")}, "url: is no address that can be posted to"},
-		"no URL":                    {Config{URL: "${env:BAD}", Resolve: values("https://[s3cret")}, "url: is no address that can be posted to"},
-		"two lines":                 {Config{Headers: map[string]string{"A": "${env:BAD}"}, Resolve: values("s3cret\nx")}, "header A: has a line break"},
-		"no such port":              {Config{URL: "${env:BAD}", Resolve: values("https://h:99999/s3cret")}, "url: has a port above 65535"},
-		"only a port":               {Config{URL: "${env:BAD}", Resolve: values("https://:80/s3cret")}, "url: is no address that can be posted to"},
-		"a header of the client":    {Config{Headers: map[string]string{"content-length": "3"}}, "header content-length: is set by"},
-		"a header for the host":     {Config{Headers: map[string]string{"Host": "h"}}, "header Host: is set by"},
-		"the signature":             {Config{Headers: map[string]string{"quorate-signature": "s3cret"}}, "header quorate-signature: is set by"},
-		"the id":                    {Config{Headers: map[string]string{"Idempotency-Key": "s3cret"}}, "header Idempotency-Key: is set by"},
-		"no header name":            {Config{Headers: map[string]string{"a b": "x"}}, "header a b: is no header name"},
+		"no variable of the url":    {Config{Webhook: settings.Webhook{URL: "${env:MISSING}"}}, "url: ${env:MISSING}: the environment variable is not set"},
+		"no variable of a header":   {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"Authorization": "Bearer ${env:MISSING}"}}}, "header Authorization: ${env:MISSING}: the"},
+		"no variable of the secret": {Config{Webhook: settings.Webhook{Secret: "${env:MISSING}"}}, "secret: ${env:MISSING}: the"},
+		"an empty secret":           {Config{Webhook: settings.Webhook{Secret: "${env:BAD}"}}, "secret: is empty"},
+		"no reference":              {Config{Webhook: settings.Webhook{URL: "https://h/${env:}"}}, "url: ${env:} is no reference"},
+		"no scheme":                 {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
+		"another scheme":            {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("ftp://hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
+		"no host":                   {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("https:///s3cret")}, "url: is no address that can be posted to"},
+		"no URL":                    {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("https://[s3cret")}, "url: is no address that can be posted to"},
+		"two lines":                 {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"A": "${env:BAD}"}}, Resolve: values("s3cret\nx")}, "header A: has a line break"},
+		"no such port":              {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("https://h:99999/s3cret")}, "url: has a port above 65535"},
+		"only a port":               {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("https://:80/s3cret")}, "url: is no address that can be posted to"},
+		"a header of the client":    {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"content-length": "3"}}}, "header content-length: is set by"},
+		"a header for the host":     {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"Host": "h"}}}, "header Host: is set by"},
+		"the signature":             {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"quorate-signature": "s3cret"}}}, "header quorate-signature: is set by"},
+		"the id":                    {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"Idempotency-Key": "s3cret"}}}, "header Idempotency-Key: is set by"},
+		"no header name":            {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"a b": "x"}}}, "header a b: is no header name"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			if tt.cfg.Resolve == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 func report(ctx context.Context, customer string) error {
@@ -39,7 +40,7 @@ func Before(ctx context.Context, locker gocron.Locker) error {
 // After claims each tick.
 func After(ctx context.Context, nodes []string) error {
 	r, err := replica.New(replica.Config{
-		Redis: replica.Redis{Nodes: nodes},
+		Redis: settings.Redis{Nodes: settings.Nodes(nodes...)},
 		Jobs: []jobs.Job{{
 			Name: "report", Spec: "30 2 * * *",
 			Handler: func(ctx context.Context, _ jobs.Run) error { return report(ctx, "acme") },

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/postgres"
 )
 
@@ -60,7 +61,7 @@ func Before(ctx context.Context, pool *pgxpool.Pool) error {
 // After claims each tick in the same database.
 func After(ctx context.Context, url string) error {
 	r, err := replica.New(replica.Config{
-		Store: &postgres.Store{URL: url},
+		Postgres: settings.Postgres{URL: settings.Secret(url)}, Store: new(postgres.Store),
 		Jobs: []jobs.Job{{
 			Name: "report", Spec: "@every 15m",
 			Handler: func(ctx context.Context, _ jobs.Run) error { return report(ctx, ReportArgs{Customer: "acme"}) },

@@ -1,0 +1,144 @@
+package refs
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// stars stand where a secret is.
+const stars = "***"
+
+// urlWithSecret matches what is written as a URL with a user or a query.
+var urlWithSecret = regexp.MustCompile(`(?s)^\s*\S+://.*[@?]`)
+
+// Hide returns the text for people: of a URL without its password and query, and of one that may
+// be secret, with nothing but the references. They stay: they say only where a secret is.
+func Hide(text string, secret bool) string {
+	marked := mark(text)
+	u, err := url.Parse(marked.text)
+	switch {
+	case err == nil && u.Host != "" && u.Scheme != "":
+		return marked.redacted(u, secret)
+	case secret, err != nil && urlWithSecret.MatchString(marked.text):
+		return marked.hidden(marked.text)
+	}
+	return text
+}
+
+// Secrets returns the references in a text that may hold a secret. Of a URL the host and the name
+// of a user with a password are none, so the references of these are left out.
+func Secrets(text string) []Part {
+	marked := mark(text)
+	public := ""
+	if u, err := url.Parse(marked.text); err == nil && u.Host != "" {
+		public = u.Host
+		if _, has := u.User.Password(); has {
+			public += " " + u.User.Username()
+		}
+	}
+	var secret []Part
+	for i, ref := range marked.refs {
+		if !ref.Plain && !strings.Contains(public, marked.number(i)) {
+			secret = append(secret, ref)
+		}
+	}
+	return secret
+}
+
+// marked is a text with a number in place of each reference, so that it can be
+// parsed as a URL: digits fit everywhere, also where a port is.
+type marked struct {
+	text   string
+	prefix string // that the numbers begin with, and nothing else in the text
+	refs   []Part // by number
+}
+
+// markDigits is how many digits of a number follow the prefix.
+const markDigits = 6
+
+// escapedDigit is a digit as a URL may have it.
+var escapedDigit = regexp.MustCompile(`%3([0-9])`)
+
+func mark(text string) marked {
+	m := marked{prefix: "59"}
+	for plain := escapedDigit.ReplaceAllString(text, "$1"); strings.Contains(plain, m.prefix); {
+		m.prefix += "0"
+	}
+	parts, err := Split(text)
+	if err != nil {
+		m.text = text
+	}
+	for _, p := range parts {
+		if p.Kind == "" {
+			m.text += p.Text
+			continue
+		}
+		m.refs = append(m.refs, p)
+		m.text += m.number(len(m.refs) - 1)
+	}
+	return m
+}
+
+func (m marked) number(i int) string { return fmt.Sprintf("%s%0*d", m.prefix, markDigits, i) }
+
+// shown is a part of the text as it was before its references were marked.
+func (m marked) shown(part string) string {
+	return m.fill(part, func(literal string) string { return literal })
+}
+
+// hidden is the references in a part of the text, and stars for all else.
+func (m marked) hidden(part string) string {
+	return m.fill(part, func(literal string) string {
+		if literal == "" {
+			return ""
+		}
+		return stars
+	})
+}
+
+// fill puts the references back into a part of the text, and what write makes of each
+// literal beside them.
+func (m marked) fill(part string, write func(literal string) string) string {
+	var text strings.Builder
+	for {
+		literal, rest, found := strings.Cut(part, m.prefix)
+		text.WriteString(write(literal))
+		if !found {
+			return text.String()
+		}
+		i, _ := strconv.Atoi(rest[:markDigits])
+		text.WriteString(m.refs[i].Text)
+		part = rest[markDigits:]
+	}
+}
+
+// redacted is the URL that was parsed without the password of its user and without its
+// query; of one that may be secret, without its path and a user that has no password.
+func (m marked) redacted(u *url.URL, secret bool) string {
+	text := u.Scheme + "://"
+	if u.User != nil {
+		password, has := u.User.Password()
+		switch {
+		case has:
+			text += m.shown(u.User.Username()) + ":" + m.hidden(password)
+		case secret: // it may be a token
+			text += m.hidden(u.User.Username())
+		default:
+			text += m.shown(u.User.Username())
+		}
+		text += "@"
+	}
+	text += m.shown(u.Host)
+	if path, below := strings.CutPrefix(u.EscapedPath(), "/"); secret && below {
+		text += "/" + m.hidden(strings.Trim(path, "/"))
+	} else {
+		text += m.shown(u.EscapedPath())
+	}
+	if u.RawQuery != "" {
+		text += "?" + m.hidden(u.RawQuery)
+	}
+	return text
+}
