@@ -2,7 +2,7 @@
 // triggers, backfills, cancels, pauses, and the audit log. A command acknowledged by a
 // quorum shows in every later reading.
 //
-// Each node has three keys. The hash ns:commands has a register for each open request and
+// Each node has three keys. The hash ns:acts has a register for each open request and
 // each target that was paused. Two bounded logs hold commands (ns:audit) and refused commands
 // (ns:refused). One script writes a command into both hash and log.
 //

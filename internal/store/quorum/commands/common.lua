@@ -1,5 +1,5 @@
 -- What the scripts of commands share. All of them take the same KEYS:
--- KEYS[2] commands: hash of registers, ns:commands
+-- KEYS[2] commands: hash of registers, ns:acts
 --   a:ID       a request: what the value says of it, see below
 --   k:ID       a pause or resume, so that nobody uses its ID for another command
 --   p:LINE     the last pause or resume of a target

@@ -57,7 +57,7 @@ func TestLostMinority(t *testing.T) {
 	}
 	same("blank")
 	for _, s := range lost { // the reading has updated them
-		if got, err := s.Client().HGet(t.Context(), "{quorate}:commands", "a:t2").Result(); err != nil || !strings.Contains(got, `"t2"`) {
+		if got, err := s.Client().HGet(t.Context(), "{quorate}:acts", "a:t2").Result(); err != nil || !strings.Contains(got, `"t2"`) {
 			t.Errorf("a node that was blank holds %q, %v of a request", got, err)
 		}
 	}
