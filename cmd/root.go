@@ -227,7 +227,7 @@ func addCommands(root *cobra.Command, a *cli) {
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
 		&cobra.Group{ID: groupLook, Title: "Inspect the cluster (reads the store, needs no replica):"},
-		&cobra.Group{ID: groupCommand, Title: "Command on the whole cluster (recorded in the audit log):"},
+		&cobra.Group{ID: groupCommand, Title: "Act on the whole cluster (recorded in the audit log):"},
 	)
 	type build = func(*cli) *cobra.Command
 	for group, commands := range map[string][]build{

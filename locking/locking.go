@@ -38,7 +38,7 @@
 //     any work began. A released tick is never granted again. No tick is granted
 //     after a later one was.
 //   - Deadline is never later than the time until which other replicas wait.
-//   - A failed attempt does not block others.
+//   - A failed try does not block others.
 //   - Release distinguishes a lease that was held until then, one that had expired,
 //     and one that was lost to another holder.
 //
@@ -126,10 +126,10 @@ type Request struct {
 
 // A Locker decides for the whole cluster which caller may work.
 type Locker interface {
-	// TryAcquire makes one attempt and does not wait for another lease to end. If the
+	// TryAcquire makes one try and does not wait for another lease to end. If the
 	// lease was not granted, it returns an *AcquireError, which unwraps to the sentinel
 	// that says why, joined with the context's error if that ended first. A refused
-	// attempt does not block others.
+	// try does not block others.
 	TryAcquire(ctx context.Context, req Request) (Lease, error)
 }
 

@@ -188,7 +188,7 @@ func (e *engine) pause() time.Duration {
 
 // fire takes the job's due ticks off the queue and offers the one that can be claimed.
 func (e *engine) fire(j *jobState, now time.Time) {
-	if t := e.oversleep(j, now); !t.IsZero() {
+	if t := e.takeDue(j, now); !t.IsZero() {
 		e.dispatch.offer(j, t)
 	}
 }

@@ -65,7 +65,7 @@ func TestSleptThrough(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			j := job.New(jobs.Job{Name: "j", Schedule: tt.schedule, Hash: "1"})
-			o := sleptThrough(j, j.Scheduled(tt.due, window), tt.due.Add(tt.late), window)
+			o := sortDue(j, j.Scheduled(tt.due, window), tt.due.Add(tt.late), window)
 			if len(o.missed) != tt.missed {
 				t.Errorf("%d ticks missed, want %d", len(o.missed), tt.missed)
 			}
@@ -106,7 +106,7 @@ func TestSleptThroughIsBounded(t *testing.T) {
 	t.Parallel()
 	s := everySecond{new(int)}
 	j := job.New(jobs.Job{Name: "j", Schedule: s, Hash: "1"})
-	sleptThrough(j, j.Scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
+	sortDue(j, j.Scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
 	if *s.asked > 5*maxOverslept {
 		t.Errorf("ten years of sleep asked the schedule %d times", *s.asked)
 	}

@@ -158,8 +158,8 @@ func (e *engine) applyScan(s *catchup.Scan) {
 // overslept them and does not ask the ledger about them.
 const maxOverslept = 100
 
-// An oversleep is the result of a late look at the clock.
-type oversleep struct {
+// dueTicks are the due ticks of a job, sorted by what becomes of them.
+type dueTicks struct {
 	missed []job.Tick // windows closed, oldest first
 	// Ticks from first to before are left out of missed, except the last one, the first of
 	// missed, which represents all of them; zero if none were.
@@ -168,9 +168,9 @@ type oversleep struct {
 	next          job.Tick
 }
 
-// sleptThrough sorts the job's ticks from due on, its next one before the sleep.
-func sleptThrough(j *job.Job, due job.Tick, now time.Time, window time.Duration) oversleep {
-	var o oversleep
+// sortDue sorts the job's ticks from due on, its next one before the sleep.
+func sortDue(j *job.Job, due job.Tick, now time.Time, window time.Duration) dueTicks {
+	var o dueTicks
 	if due.IsZero() || due.Start.After(now) {
 		o.next = due
 		return o
@@ -199,11 +199,11 @@ func sleptThrough(j *job.Job, due job.Tick, now time.Time, window time.Duration)
 	return o
 }
 
-// oversleep moves the job to its first tick after now, decides those before, and returns
+// takeDue moves the job to its first tick after now, decides those before, and returns
 // the one that is open now, if any.
-func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
+func (e *engine) takeDue(j *jobState, now time.Time) job.Tick {
 	due := j.tick(e.cfg.Window)
-	o := sleptThrough(j.Job, due, now, e.cfg.Window)
+	o := sortDue(j.Job, due, now, e.cfg.Window)
 	e.jobs.reschedule(j, dueOf(o.next))
 	why := ledger.CodeAsleep
 	if !due.Start.After(e.commandsKnownAt) {
@@ -228,7 +228,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 }
 
 // until is the end of the sleep.
-func (o oversleep) until(now time.Time) time.Time {
+func (o dueTicks) until(now time.Time) time.Time {
 	switch {
 	case !o.open.IsZero():
 		return o.open.At

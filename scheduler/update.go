@@ -68,31 +68,31 @@ func (s *Scheduler) Update(list []jobs.Job) (event.Diff, error) {
 // set checks the jobs, passes them to the loop, and returns what changed. One caller at a time:
 // it holds lineup.mu, or is New.
 func (s *Scheduler) set(own, sourced []jobs.Job) (event.Diff, error) {
-	q := &s.lineup
+	l := &s.lineup
 	all := slices.Concat(own, sourced)
 	if err := job.Validate(all); err != nil {
 		return event.Diff{}, err
 	}
 	list := job.List(all)
-	if err := q.validateRenames(list); err != nil {
+	if err := l.validateRenames(list); err != nil {
 		return event.Diff{}, err
 	}
 	a := s.compare(list)
-	if err := q.take(a); err != nil {
+	if err := l.take(a); err != nil {
 		return event.Diff{}, err
 	}
-	q.own, q.sourced = list[:len(own):len(own)], list[len(own):]
+	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
 	s.public.Serve(list)
-	if !a.diff.Empty() && q.engine != nil {
+	if !a.diff.Empty() && l.engine != nil {
 		s.cfg.Observer(event.Event{Kind: event.Updated, Diff: a.diff})
 	}
 	return a.diff, nil
 }
 
 // validateRenames checks that a job that was renamed twice keeps its first key.
-func (q *lineup) validateRenames(after []*job.Job) error {
+func (l *lineup) validateRenames(after []*job.Job) error {
 	was := make(map[string]string)
-	for key, have := range q.serving {
+	for key, have := range l.serving {
 		if have.job.Name != key {
 			was[have.job.Name] = key
 		}
@@ -182,7 +182,7 @@ type update struct {
 }
 
 // take applies the changes, step by step with the loop if it runs.
-func (q *lineup) take(a jobChanges) error {
+func (l *lineup) take(a jobChanges) error {
 	var steps []update
 	for some := range slices.Chunk(a.added, updateAtOnce) {
 		steps = append(steps, update{added: some})
@@ -195,17 +195,17 @@ func (q *lineup) take(a jobChanges) error {
 	}
 	for i, u := range steps {
 		u.more = i < len(steps)-1
-		if q.engine != nil && !q.engine.submit(u) {
+		if l.engine != nil && !l.engine.submit(u) {
 			return ErrStopped
 		}
 		for _, added := range u.added {
-			q.serving[added.job.Key] = added
+			l.serving[added.job.Key] = added
 		}
 		for _, kept := range u.kept {
 			kept.served.job = kept.now
 		}
 		for _, removed := range u.removed {
-			delete(q.serving, removed.job.Key)
+			delete(l.serving, removed.job.Key)
 		}
 	}
 	return nil

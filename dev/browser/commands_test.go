@@ -61,7 +61,7 @@ func (b *tab) asks(page, form string, pairs ...string) {
 // send sends the form and wants the next page to say some words.
 func (b *tab) send(words string) {
 	b.t.Helper()
-	if status := b.click("form.command button.primary"); status != 200 {
+	if status := b.click("form.act button.primary"); status != 200 {
 		b.t.Errorf("%s: status %d", b.where(), status)
 	}
 	b.sees(words)
@@ -127,7 +127,7 @@ func (b *tab) releases(wait waiter) {
 	b.t.Helper()
 	b.begins("import", wait)
 	b.asks("/locks", "/locks/import/release", "confirm", "imprt")
-	if status := b.click("form.command button.primary"); status != 400 {
+	if status := b.click("form.act button.primary"); status != 400 {
 		b.t.Errorf("another name than that of the lock is answered with %d", status)
 	}
 	if kept := eval[string](b, `document.querySelector("[name=reason]").value`); kept != hostile {
@@ -145,7 +145,7 @@ func testRefused(t *testing.T, browser *chromium, home string) {
 	viewer := login(t, browser, home, "viewer")
 	for _, path := range everyPage(viewer) {
 		viewer.open(path)
-		commands := `document.querySelectorAll("form.command, main a.button[href$='/release'], .commands a").length`
+		commands := `document.querySelectorAll("form.act, main a.button[href$='/release'], .acts a").length`
 		if n := eval[int](viewer, commands); n > 0 {
 			t.Errorf("a viewer is offered %d commands on %s", n, path)
 		}

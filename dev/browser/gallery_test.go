@@ -90,7 +90,7 @@ func TestGallery(t *testing.T) {
 func (b *tab) asksPlainly(page, form, reason string) {
 	b.t.Helper()
 	b.asks(page, form, "reason", reason)
-	b.click("form.command button.primary")
+	b.click("form.act button.primary")
 }
 
 // stalls freezes the replica that runs a job beyond its lease, lets another run of it
@@ -108,7 +108,7 @@ func (b *tab) stalls(job string, c *cluster, browser *chromium) string {
 	other.click(fmt.Sprintf(`main a[href$=%q]`, trigger))
 	other.fill("reason", "once more")
 	other.fill("params", `{"for": "1s", "waits": false}`)
-	other.click("form.command button.primary")
+	other.click("form.act button.primary")
 	other.open("/ticks?job=" + job + "&trigger=manual")
 	other.wait("a later run has written", lists("succeeded"))
 	c.replicas[frozen].signal(syscall.SIGCONT)

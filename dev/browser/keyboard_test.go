@@ -46,7 +46,7 @@ func testKeyboard(t *testing.T, browser *chromium, home string) {
 	b.press(kb.Enter)
 	b.reaches("Pause…")
 	b.press(kb.Enter)
-	b.wait("the form", `document.querySelector("form.command [name=reason]")`)
+	b.wait("the form", `document.querySelector("form.act [name=reason]")`)
 	for eval[string](b, `document.activeElement.name || ""`) != "reason" {
 		b.press(kb.Tab)
 	}

@@ -142,7 +142,7 @@ func (b *tab) load(what string, step chromedp.Action[chromedp.Void]) int64 {
 // fill writes into a field of the page's form.
 func (b *tab) fill(name, text string) {
 	b.t.Helper()
-	do(b, chromedp.SetValue(fmt.Sprintf("form.command [name=%q]", name), text))
+	do(b, chromedp.SetValue(fmt.Sprintf("form.act [name=%q]", name), text))
 }
 
 // text is what one reads in the page.

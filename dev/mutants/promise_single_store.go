@@ -10,13 +10,13 @@ var oneStore = promise{
 	text: "On one consistent store claims keep the promises that they keep on a quorum of nodes.",
 	plants: []plant{
 		{"store: another incarnation is taken for the same", in(claims, "TestStaleStandby"), []edit{
-			{"internal/store/single/records/records.go", "l.Incarnation == s.Incarnation && ", ""},
+			{"internal/store/single/records/records.go", "l.ID == s.Incarnation && ", ""},
 		}},
 		{"store: an incarnation counts as old, simulated", in(sim, "TestSimOnStore").with("-seeds=200").saying("broken: "), []edit{
-			{"internal/store/single/records/records.go", "l.Incarnation == s.Incarnation && ", ""},
+			{"internal/store/single/records/records.go", "l.ID == s.Incarnation && ", ""},
 		}},
 		{"store: an incarnation counts as old, on standbys", in(campaigns, "TestCampaignPromotions").saying("ran twice"), []edit{
-			{"internal/store/single/records/records.go", "l.Incarnation == s.Incarnation && ", ""},
+			{"internal/store/single/records/records.go", "l.ID == s.Incarnation && ", ""},
 		}},
 		{"store: only claims note another incarnation", in("replica", "TestFailoverBetweenRareTicks"), []edit{
 			{"internal/store/single/join.go", "; now.Unnoted {", "; false {"},

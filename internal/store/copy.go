@@ -60,7 +60,7 @@ type Memory struct {
 	// tick of the forgotten names, in milliseconds.
 	Fence uint64
 	Tick  int64
-	// Queued counts requests of applications that are not acts yet.
+	// Queued counts requests of applications that are not commands yet.
 	Queued int
 	// Floor is the time in milliseconds up to which the store may have forgotten claims; 0: none.
 	Floor int64

@@ -77,7 +77,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// Nobody commands without a role, also not from this machine.
+// Nobody acts without a role, also not from this machine.
 func TestNobodyActsFromLocalhost(t *testing.T) {
 	t.Parallel()
 	for _, anonymous := range []identity.Anonymous{"", identity.AnonymousLoopback, identity.AnonymousAll} {

@@ -117,7 +117,7 @@ func TestServesTheAPI(t *testing.T) {
 		}
 	}
 	if status, body := fetch(t, token, "POST", base+"/jobs/tell/trigger", `{"reason": "try"}`); status != http.StatusOK {
-		t.Errorf("ann commands: %d %s", status, body)
+		t.Errorf("ann acts: %d %s", status, body)
 	}
 	if status, body := fetch(t, strings.Repeat("x", 40<<10), "GET", base+"/jobs", ""); status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a large header: %d %s", status, body)

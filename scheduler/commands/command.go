@@ -1,4 +1,4 @@
-// Package commands has what people ask of the whole cluster: an [Command] runs a job now or its
+// Package commands has what people ask of the whole cluster: a [Command] runs a job now or its
 // ticks of the past, ends a run, or pauses and resumes jobs. A [Store] keeps the commands that
 // are in force and the audit log.
 //

@@ -222,7 +222,7 @@ var sentences = [...]sentence{
 	{CodeOverlap, VariantNoLease, "overlap: {holder} still runs tick {tick}, beyond the end of its lease"},
 	{CodePaused, "", "paused: [{of} ]by {by} since {since}: {text}"},
 	{CodePaused, VariantConfigured, "paused in the configuration"},
-	{CodeLimit, VariantMaxRunning, "limit: this replica had no place for it until its window closed (scheduler.max_running: {most})"},
+	{CodeLimit, VariantMaxRunning, "limit: this replica had no run permit for it until its window closed (scheduler.max_running: {most})"},
 	{CodeLimit, VariantFull, "limit: group {of} is full ({n} of {most})[: held by {holder}]"},
 	{CodeLimit, VariantTaken, "limit: group {of} has no free slot ({n} of {most} are taken)[: held by {holder}]"},
 	{CodeLimit, VariantInLine, "limit: group {of} has {most} slots, for which others on this replica go first"},

@@ -186,7 +186,7 @@ type Roster interface {
 	Jobs(ctx context.Context) ([]JobInfo, error)
 }
 
-// CheckParams returns an *commands.Error if the published job refuses the params of a request.
+// CheckParams returns a *commands.Error if the published job refuses the params of a request.
 // Unpublished rules are checked when the run begins.
 func (j JobInfo) CheckParams(params json.RawMessage) error {
 	if j.Params == nil || len(params) == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// An CommandsBackend is a kind of [commands.Store] under test.
+// A CommandsBackend is a kind of [commands.Store] under test.
 type CommandsBackend struct {
 	Hooks
 	// New makes an empty cluster and returns its commands. Required.
@@ -367,7 +367,7 @@ func badCommandsAreRefused(b *commandsBench) {
 		_, err := b.Do(b.Context(), command)
 		var bad *commands.Error
 		if !errors.As(err, &bad) || bad.Msg == "" {
-			b.Errorf("%s: Do = %v, want an *commands.Error", what, err)
+			b.Errorf("%s: Do = %v, want a *commands.Error", what, err)
 		}
 	}
 	b.wantIDs("Audit", b.audit(10))
@@ -380,7 +380,7 @@ func openRequestsAreBounded(b *commandsBench) {
 	_, err := b.Do(b.Context(), trigger("more", jobName))
 	var bad *commands.Error
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), strconv.Itoa(b.MaxOpen)) {
-		b.Errorf("one more: %v, want an *commands.Error that names the bound", err)
+		b.Errorf("one more: %v, want a *commands.Error that names the bound", err)
 	}
 	if open := b.open().Requests; len(open) != b.MaxOpen {
 		b.Errorf("%d requests are open, want %d", len(open), b.MaxOpen)

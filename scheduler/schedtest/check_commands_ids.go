@@ -76,7 +76,7 @@ func pausesAreBounded(b *commandsBench) {
 	_, err := b.Do(b.Context(), more)
 	var bad *commands.Error
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), strconv.Itoa(b.MaxPauses)) {
-		b.Errorf("one more: %v, want an *commands.Error that names the bound", err)
+		b.Errorf("one more: %v, want a *commands.Error that names the bound", err)
 	}
 	if open := b.open().Pauses; len(open) != b.MaxPauses {
 		b.Errorf("%d pauses stand, want %d", len(open), b.MaxPauses)

@@ -129,14 +129,14 @@ func (r *Roster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	return list, nil
 }
 
-// RenewSet implements [scheduler.JobSets].
+// RenewSet implements [roster.JobSets].
 func (r *Roster) RenewSet(ctx context.Context, hash string) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.sets[hash] != nil, ctx.Err()
 }
 
-// KeepSet implements [scheduler.JobSets]. It keeps sets for good.
+// KeepSet implements [roster.JobSets]. It keeps sets for good.
 func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +147,7 @@ func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error 
 	return ctx.Err()
 }
 
-// JobSet implements [scheduler.JobSets].
+// JobSet implements [roster.JobSets].
 func (r *Roster) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -155,7 +155,7 @@ func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 	return o, err
 }
 
-// An incarnation is what the incarnation key holds: the identity of the etcd cluster, and a number that
+// An incarnation is what the key life holds: the identity of the etcd cluster, and a number that
 // grows when the cluster was seen to have forgotten something. Every transaction compares
 // it. Two things show that a backup was restored: the cluster has another identity, or its
 // revision is below one that this process has seen.

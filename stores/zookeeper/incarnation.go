@@ -10,7 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// An incarnation is what the node incarnation holds: a number that grows when the ensemble was seen to have
+// An incarnation is what the node life holds: a number that grows when the ensemble was seen to have
 // forgotten something, and random digits. The node has a child of that name. Every transaction
 // checks the child, and sets the node to what it holds.
 type incarnation struct {
@@ -28,7 +28,7 @@ func parseIncarnation(text string) (l incarnation) {
 	return l
 }
 
-// A count tells how much was committed: it is of the node incarnation, which every transaction sets.
+// A count tells how much was committed: it is of the node life, which every transaction sets.
 type count struct {
 	zxid    int64 // of the last transaction
 	version int32 // how many there were; it may overflow

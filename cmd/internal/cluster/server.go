@@ -116,7 +116,7 @@ type serverError struct {
 func (e serverError) Error() string { return e.text }
 func (e serverError) Unwrap() error { return e.is }
 
-// command requests a command.
+// command posts a command.
 func (s *server) command(ctx context.Context, path string, command commands.Command, body map[string]any, answer any) error {
 	if command.Reason == "" {
 		return failure.Usagef(`give a reason with --reason "…": the API requires one`)

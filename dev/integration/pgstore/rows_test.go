@@ -13,7 +13,7 @@ func rows(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	quoted := pgx.Identifier{schema}.Sanitize()
 	w.exec(t, strings.ReplaceAll(`INSERT INTO S.records SELECT k, 'job' || j, lpad(n::text, 13, '0'), nextval('S.versions'), '{"kind":"N","stream":"schedule","tick":1}'
-		FROM unnest('{claim,entry,log,command}'::text[]) k, generate_series(1, 20) j, generate_series(1, 200) n`, "S.", quoted+"."))
+		FROM unnest('{claim,entry,log,act}'::text[]) k, generate_series(1, 20) j, generate_series(1, 200) n`, "S.", quoted+"."))
 	c := connect(t, w.URL())
 	if _, err := c.Exec(t.Context(), `BEGIN`); err != nil { // counters are those of a transaction
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func rows(t *testing.T, w *world) {
 	for statement, most := range map[string]int{
 		`SELECT * FROM S.read_records(false, '{claim,entry}', '{job7,job7}', '{0000000000001,none}')`:                      1,
 		`SELECT * FROM S.list_records(false, '{entry}', '{job7}', '{""}', '{"job7\u0001"}', '{""}', '{10}')`:               11,
-		`SELECT * FROM S.list_records(false, '{command,log}', '{job7,zzz}', '{"",""}', '{job70,""}', '{"",""}', '{0,0}')`:  200,
+		`SELECT * FROM S.list_records(false, '{act,log}', '{job7,zzz}', '{"",""}', '{job70,""}', '{"",""}', '{0,0}')`:      200,
 		`SELECT * FROM S.ticks WHERE job = 'job7'`:                                                                         400,
 		`SELECT S.commit_records(S.life(false), false, 0, '{put}', '{claim}', '{job7}', '{0000000000001}', '{-1}', '{1}')`: 3,
 	} {

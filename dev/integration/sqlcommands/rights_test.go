@@ -58,7 +58,7 @@ func TestRolesWithFewRights(t *testing.T) {
 			t.Errorf("%s may call %v, %v; want %v", role, may, err, want)
 		}
 		for _, statement := range []string{
-			"SELECT FROM quorate.records", "SELECT FROM quorate.places", "UPDATE quorate.places SET command = 'x'", "SELECT nextval('quorate.versions')",
+			"SELECT FROM quorate.records", "SELECT FROM quorate.places", "UPDATE quorate.places SET act = 'x'", "SELECT nextval('quorate.versions')",
 			"LOCK TABLE quorate.records IN ACCESS SHARE MODE", "LOCK TABLE quorate.runs IN ROW SHARE MODE", "LOCK TABLE quorate.ticks IN ACCESS EXCLUSIVE MODE",
 			"SELECT FROM quorate.runs FOR UPDATE", "SELECT FROM quorate.ticks FOR SHARE", "DELETE FROM quorate.runs", "UPDATE quorate.ticks SET job = 'x'",
 			"CREATE TABLE quorate.x ()", "CREATE FUNCTION quorate.x() RETURNS int LANGUAGE sql RETURN 1", "CREATE TRIGGER x BEFORE INSERT ON quorate.records EXECUTE FUNCTION suppress_redundant_updates_trigger()",

@@ -51,7 +51,7 @@
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 
 typedef Server {
-  byte incarnation;               /* server that wrote the stored incarnation, from 1; 0: another incarnation */
+  byte incarnation;               /* the server, from 1, whose incarnation is stored; 0: none of these */
   byte since;
   byte top, open;          /* the largest tick accepted, and its try */
 #ifdef TTL

@@ -118,7 +118,7 @@ func (s *stream) write(text string) bool {
 
 // An event is one server-sent event.
 type event struct {
-	name string // run, tick, command, replica
+	name string // run, tick, act, replica
 	data []byte
 }
 

@@ -43,7 +43,7 @@ func document(list []route, cfg Config) ([]byte, error) {
 		}
 		item[strings.ToLower(list[i].method)] = op
 	}
-	paths[Prefix+"/events"] = object{"get": parts.eventsOperation("get_events", "New events, as server-sent events: run, tick, command and replica, each with a row of the listings.")}
+	paths[Prefix+"/events"] = object{"get": parts.eventsOperation("get_events", "New events, as server-sent events: run, tick, act (a command) and replica, each with a row of the listings.")}
 	following := parts.eventsOperation("get_runs_run_events", "The log of a run, as server-sent events: log with text and cut, beat for each extension of its lease, and last finished with its row. An event's ID is the position in the log.")
 	following["parameters"] = []object{
 		{"name": "run", "in": "path", "required": true, "schema": object{"type": "string"}},

@@ -158,7 +158,7 @@ func nodeState(n health.Node, oneStore bool) string {
 
 // distance is how far away the node and its clock are, in milliseconds.
 func distance(n health.Node) (rtt, offset *float64) {
-	if !n.Reachable {
+	if !n.Reachable || n.RTT == 0 {
 		return nil, nil
 	}
 	return millis(n.RTT), millis(n.Offset)

@@ -93,7 +93,7 @@ func (r Reader) Jobs(ctx context.Context, q JobQuery) (Page[Job], error) {
 	var names []string
 	more := false
 	for _, v := range d.Versions {
-		if v.Name <= q.After || slices.Contains(names, v.Name) || !matches(v.JobInfo, q.Text) {
+		if v.Name <= q.After || len(names) > 0 && v.Name == names[len(names)-1] || !matches(v.JobInfo, q.Text) {
 			continue
 		}
 		if more = len(names) == q.Limit && q.Limit > 0; more {

@@ -47,7 +47,7 @@ func Open(s kv.Server, c claims.Config, log *slog.Logger) (*Cluster, error) {
 	u.To(log)
 	entries, roster, requests := ledger.New(h, c.Grace), ledger.NewRoster(h), commands.New(h)
 	entries.Unreadable, roster.Unreadable, requests.Unreadable = u, u, u
-	c.Trim = entries.Trim
+	c.Trim, c.Unreadable = entries.Trim, u
 	if database, is := s.(interface{ Schema() string }); is {
 		c.Schema = database.Schema()
 	}

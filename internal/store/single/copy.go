@@ -76,7 +76,7 @@ func (s *side) Begin(ctx context.Context) (time.Time, error) {
 		}
 	}
 	s.incarnation = stamp.Incarnation
-	return stamp.At(), s.setIncarnation(ctx, records.Incarnation{Incarnation: s.incarnation, Copying: true})
+	return stamp.At(), s.setIncarnation(ctx, records.Incarnation{ID: s.incarnation, Copying: true})
 }
 
 // setIncarnation replaces the incarnation record.
@@ -142,7 +142,7 @@ func (s *side) End(ctx context.Context, m store.Memory) error {
 	if err := s.put(ctx, writes); err != nil {
 		return err
 	}
-	return s.setIncarnation(ctx, records.Incarnation{Incarnation: s.incarnation, Since: m.Since(s.Grace)},
+	return s.setIncarnation(ctx, records.Incarnation{ID: s.incarnation, Since: m.Since(s.Grace)},
 		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
 }
 

@@ -52,6 +52,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 		{Kind: kv.Entries, Name: "bad", Sub: "x"}:                                                  `{"kind":"F"}`,
 		records.ClaimsKey("bad"):                             `{"streams":5}`,
 		{Kind: kv.Leases, Name: "bad"}:                       `[]`,
+		records.ClaimsKey("plain"):                           `5`, // of a plain lock, which only the listing of locks reads
 		{Kind: kv.Logs, Name: "bad"}:                         `{"trimmed":"x"}`,
 		{Kind: kv.Jobs, Name: "bad", Sub: "g"}:               `[]`,
 		{Kind: kv.Members, Name: "bad"}:                      `5`,
@@ -114,7 +115,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 			t.Errorf("commands: %+v, %v", open, err)
 		}
 		held, err := c.Holders(ctx)
-		if err != nil || len(held) != 1 || held[0].Name != "bad" || held[0].Holder != "unreadable" {
+		if err != nil || len(held) != 2 || held[0].Name != "bad" || held[0].Holder != "unreadable" || held[1].Name != "plain" {
 			t.Errorf("locks: %+v, %v", held, err)
 		}
 	}
@@ -153,7 +154,7 @@ func TestUnreadableRecordsHarmOnlyThemselves(t *testing.T) {
 		t.Errorf("the checks find %+v, %v", checked, err)
 	}
 	n, _ := c.Records().Unreadable.Count()
-	if lines := strings.Count(log.String(), "level=WARN"); lines != n || n < 17 {
+	if lines := strings.Count(log.String(), "level=WARN"); lines != n || n < 17 || !strings.Contains(log.String(), `"claim plain"`) {
 		t.Errorf("%d records are counted, %d lines logged:\n%s", n, lines, log)
 	}
 	_, stamp, err = db.Read(ctx, records.IncarnationKey())

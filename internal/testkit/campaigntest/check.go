@@ -65,8 +65,8 @@ func (c *Campaign) CheckTruth() map[checker.Tick]view.Tick {
 	for ; ; c.Wait(time.Second) {
 		r, rows := c.record()
 		violations := checker.Check(r)
-		incarnations := slices.ContainsFunc(r.Incarnations, func(l checker.Incarnation) bool { return l.Until.IsZero() })
-		if len(violations) > 0 && incarnations && !c.Failed() && time.Now().Before(until) {
+		lives := slices.ContainsFunc(r.Incarnations, func(l checker.Incarnation) bool { return l.Until.IsZero() })
+		if len(violations) > 0 && lives && !c.Failed() && time.Now().Before(until) {
 			continue
 		}
 		for i, violation := range violations[:min(len(violations), 20)] {

@@ -560,7 +560,7 @@ func TestParseLog(t *testing.T) {
 	})
 	waits := checker.ParseLog("b", []string{`{"time":"2026-07-01T12:00:00Z","msg":"new nodes: no tick runs before 2026-07-01T12:00:04.000Z, since"}`})
 	if !waits.From.Equal(at(0)) {
-		t.Errorf("a replica that waits until nodes vouch incarnations from %v on", waits.From)
+		t.Errorf("a replica that waits until nodes vouch lives from %v on", waits.From)
 	}
 	if l.Replica != "a" || l.Renamed["j"] != "new" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
 		t.Errorf("the incarnation: %+v", l)

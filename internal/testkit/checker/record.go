@@ -74,7 +74,7 @@ type Effect struct {
 	Finished bool // the job has done all its work; else it has begun
 }
 
-// A Incarnation is one process of a replica, from ready to its end.
+// An Incarnation is one process of a replica, from ready to its end.
 type Incarnation struct {
 	Replica string
 	From    time.Time // also for one that waits until nodes vouch

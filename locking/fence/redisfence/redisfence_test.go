@@ -69,11 +69,11 @@ func TestSetAndDel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := client.PTTL(t.Context(), "brief").Val(); left <= 0 || left > time.Hour {
-		t.Errorf("brief incarnations for %v more", left)
+		t.Errorf("brief lives for %v more", left)
 	}
 	for _, key := range []string{"lasting", "fence:{job}"} {
 		if left := client.PTTL(t.Context(), key).Val(); left >= 0 {
-			t.Errorf("%s incarnations for %v only", key, left)
+			t.Errorf("%s lives for %v only", key, left)
 		}
 	}
 	if n, err := guard.Del(t.Context(), claim("job", 6), "brief", "lasting"); n != 0 || !errors.Is(err, fence.ErrStale) {

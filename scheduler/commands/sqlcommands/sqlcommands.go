@@ -40,7 +40,7 @@ import (
 // within seconds of the commit; Within counts from then. Asking again with the ID has no
 // effect.
 //
-// The error is an *commands.Error for an invalid command, or one too many, and an
+// The error is a *commands.Error for an invalid command, or one too many, and an
 // *commands.ReusedIDError if the ID belongs to another command. If PostgreSQL has refused the command,
 // roll back: it accepts no further statement in the transaction.
 func Trigger[Result any](

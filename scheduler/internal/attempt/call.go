@@ -67,7 +67,7 @@ func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (wh
 	if draining.Err() != nil {
 		return ledger.Reason{Code: ledger.CodeNoRetry, Variant: ledger.VariantDrain}
 	}
-	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
+	failed.Logger.Warn("call failed, calling again", slog.String("error", errorText(err)), slog.Duration("in", in))
 	x.run.notify(event.Event{Kind: event.Retried, Call: failed.Call, Err: err, In: in})
 	timer := time.NewTimer(in)
 	defer timer.Stop()
@@ -116,7 +116,7 @@ func (c *call) do(ctx context.Context) {
 	x, r := c.execution, c.execution.run
 	retry := r.brief.Job.Retry
 	if retry.AttemptTimeout > 0 {
-		timed, stop := context.WithTimeoutCause(ctx, retry.AttemptTimeout, errTryTimeout)
+		timed, stop := context.WithTimeoutCause(ctx, retry.AttemptTimeout, errCallTimeout)
 		defer stop()
 		ctx = timed
 	}
@@ -137,15 +137,15 @@ func (c *call) do(ctx context.Context) {
 	jobs.Do(c.ctx, r.handler(), c.told, &x.end.err)
 }
 
-// errTryTimeout is the cause when the context of one call times out.
-var errTryTimeout error = tryTimeout{}
+// errCallTimeout is the cause when the context of one call times out.
+var errCallTimeout error = callTimeout{}
 
-type tryTimeout struct{}
+type callTimeout struct{}
 
-func (tryTimeout) Error() string { return "timeout of one try of the job reached" }
+func (callTimeout) Error() string { return "timeout of one call of the job reached" }
 
 // Is makes it match the timeout of the whole run, which functions know.
-func (tryTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
+func (callTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
 
 // handler is the job's function with its params and those of the request, and with all
 // middleware. If the params do not fit, the run fails.

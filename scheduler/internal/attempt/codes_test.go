@@ -73,7 +73,7 @@ func TestCodesOfRuns(t *testing.T) {
 		{nil, nil, ""},
 		{failed, nil, ""},
 		{failed, jobs.ErrTimeout, ledger.CodeTimeout},
-		{failed, errTryTimeout, ledger.CodeTimeout},
+		{failed, errCallTimeout, ledger.CodeTimeout},
 		{jobs.Skip("no quorum of guests"), nil, ledger.CodeFunction},
 		{failed, locking.ErrLeaseLost, ledger.CodeLost},
 		{failed, locking.ErrMaxHold, ledger.CodeMaxHold},

@@ -109,7 +109,7 @@ func outcome(err, cause error) (ledger.Outcome, ledger.Reason) {
 		return ledger.Skipped, ledger.Reason{Code: ledger.CodeFunction, Details: &ledger.Details{Text: skip.Reason}}
 	case cause == nil:
 		return ledger.Failed, ledger.Reason{}
-	case errors.Is(cause, errTryTimeout):
+	case errors.Is(cause, errCallTimeout):
 		return ledger.TimedOut, ledger.Reason{Code: ledger.CodeTimeout, Variant: ledger.VariantTry}
 	case errors.Is(cause, jobs.ErrTimeout):
 		return ledger.TimedOut, ledger.Reason{Code: ledger.CodeTimeout}

@@ -29,7 +29,7 @@ func TestOutcome(t *testing.T) {
 		{"wrapped skip", fmt.Errorf("x: %w", jobs.Skip("nothing to do")), nil, ledger.Skipped, "nothing to do"},
 		{"timeout", context.DeadlineExceeded, jobs.ErrTimeout, ledger.TimedOut, "the run took longer than its timeout"},
 		{"nil after the timeout", nil, jobs.ErrTimeout, ledger.TimedOut, "the run took longer than its timeout"},
-		{"nil after the timeout of a try", nil, errTryTimeout, ledger.TimedOut, "the last try took longer than retry.attempt_timeout"},
+		{"nil after the timeout of a try", nil, errCallTimeout, ledger.TimedOut, "the last try took longer than retry.attempt_timeout"},
 		{"drained", context.Canceled, jobs.ErrDraining, ledger.Cancelled, "the replica drained"},
 		{"nil after the drain", nil, jobs.ErrDraining, ledger.Cancelled, "the replica drained"},
 		{"nil after it was cancelled", nil, jobs.ErrCancelled, ledger.Cancelled, jobs.ErrCancelled.Error()},
@@ -68,7 +68,7 @@ func TestErrorText(t *testing.T) {
 
 func TestTryTimeoutIsATimeout(t *testing.T) {
 	t.Parallel()
-	if !errors.Is(errTryTimeout, jobs.ErrTimeout) {
+	if !errors.Is(errCallTimeout, jobs.ErrTimeout) {
 		t.Error("functions know the timeout of the run only")
 	}
 }

@@ -278,7 +278,7 @@ func (j *Job) Retries(try int, err error) bool {
 	return try < j.Retry.Attempts
 }
 
-// CheckParams returns an *commands.Error if the job refuses the params of a request.
+// CheckParams returns a *commands.Error if the job refuses the params of a request.
 func (j *Job) CheckParams(params json.RawMessage) error {
 	if len(params) == 0 {
 		return nil

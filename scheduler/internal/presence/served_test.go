@@ -20,8 +20,8 @@ func TestServedBy(t *testing.T) {
 		live      []roster.Replica
 		want      string
 	}{
-		{"nobody incarnations", time.Minute, nil, ""},
-		{"its publisher incarnations", time.Minute, []roster.Replica{up("b", time.Hour), up("a", time.Hour), up("c", time.Hour)}, "a"},
+		{"nobody lives", time.Minute, nil, ""},
+		{"its publisher lives", time.Minute, []roster.Replica{up("b", time.Hour), up("a", time.Hour), up("c", time.Hour)}, "a"},
 		{"its publisher has gone, another may serve it", time.Minute, []roster.Replica{up("b", time.Hour)}, "b"},
 		{"its publisher came back without it", time.Minute, []roster.Replica{up("a", time.Second)}, ""},
 		{"all were restarted since", time.Minute, []roster.Replica{up("b", time.Second), up("c", 30*time.Second)}, ""},

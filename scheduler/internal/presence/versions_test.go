@@ -68,7 +68,7 @@ func TestVersions(t *testing.T) {
 			[]string{"b/1 live"},
 		},
 		{
-			"removed, and nobody incarnations",
+			"removed, and nobody lives",
 			[]roster.JobInfo{published("a", "2", "x", "s2", 60*mins), published("a", "1", "x", "s1", 90*mins)},
 			nil,
 			[]string{"a/2"},

@@ -2,12 +2,12 @@
 -- KEYS[2] commands: hash of registers, ns:acts
 --   a:ID       a request: what the value says of it, see below
 --   k:ID       a pause or resume, so that nobody uses its ID for another command
---   p:LINE     the last pause or resume of a target
+--   p:SERIES   the last pause or resume of a target
 --   last:SERIES  the latest instant that is taken in a series of commands, ms
 --   version    grows with every change
 -- KEYS[3] audit log: sorted set of the commands' JSON by instant, ns:audit
 -- KEYS[4] refused commands: the same, ns:refused
--- A value is STATE|at|until|last|LINE|FINGERPRINT|rest, times in ms:
+-- A value is STATE|at|until|last|SERIES|FINGERPRINT|rest, times in ms:
 --   R  at is reserved for the command until then; rest: who reserved it
 --   O  a request that is open, and expires then; rest: its JSON
 --   C  one that was closed, or a command under k:; rest: its JSON

@@ -86,7 +86,7 @@ func TestNoQuorum(t *testing.T) {
 		"Do": do, "Open": open, "Audit": audit, "Close": a.Close(t.Context(), "t", "done"),
 	} {
 		if !errors.Is(err, locking.ErrNoQuorum) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s with two of five nodes = %v, want ErrNoQuorum on one series", what, err)
+			t.Errorf("%s with two of five nodes = %v, want ErrNoQuorum on one line", what, err)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func register(command commands.Command) string {
 
 func requestOf(id string) string { return "a:" + id }
 
-// pauseField is the field of a series's latest pause or resume.
+// pauseField is the field of a series' latest pause or resume.
 func pauseField(series string) string { return "p:" + series }
 
 // seriesOf is the command's series as values store it.

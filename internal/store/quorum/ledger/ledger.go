@@ -57,7 +57,7 @@ import (
 // bound those of runs.
 const keepRecords = 1000
 
-// A Ledger is a [ledger.Store] and a [scheduler.Roster] on the nodes. It may
+// A Ledger is a [ledger.Store] and a [roster.Roster] on the nodes. It may
 // be used by many goroutines. Every method returns locking.ErrNoQuorum, with
 // what each node said, when too few nodes answered.
 type Ledger struct {
@@ -80,8 +80,8 @@ func New(set *membership.Set) *Ledger {
 	return l
 }
 
-// Record implements [ledger.Store]. Of replicas that record a tick at once that one is
-// the first which the first node on the list heard first, of those that answer.
+// Record implements [ledger.Store]. If several replicas record a tick
+// at the same time, first is true for one of them: the one that reached the first answering node first.
 func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	r := scripts.Record{
 		Kind: scripts.NotRun, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),

@@ -19,7 +19,7 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// Beat implements [scheduler.Roster].
+// Beat implements [roster.Roster].
 func (l *Ledger) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	self.Seen = time.Now().Round(0)
 	b, err := json.Marshal(self)
@@ -33,7 +33,7 @@ func (l *Ledger) Beat(ctx context.Context, self roster.Replica) ([]roster.Replic
 	return roster.Successors(latest(l.Unreadable, replies, heard)), nil
 }
 
-// Replicas implements [scheduler.Roster].
+// Replicas implements [roster.Roster].
 func (l *Ledger) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	replies, err := heartbeats(ctx, l, "listing the replicas", l.lua.look, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func heartbeats(ctx context.Context, l *Ledger, doing string, script *membership
 // heard is the name of an announcement, and its time.
 func heard(r roster.Replica) (string, time.Time) { return r.Process(), r.Seen }
 
-// Leave implements [scheduler.Roster].
+// Leave implements [roster.Roster].
 func (l *Ledger) Leave(ctx context.Context, self roster.Replica) error {
 	_, err := l.call(ctx, "leaving the roster", l.lua.leave, "replicas", self.Process())
 	return err
@@ -141,7 +141,7 @@ const (
 	publishAtOnce = 500
 )
 
-// Publish implements [scheduler.Roster].
+// Publish implements [roster.Roster].
 func (l *Ledger) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	for some := range slices.Chunk(jobs, publishAtOnce) {
 		var args []any
@@ -159,7 +159,7 @@ func (l *Ledger) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	return ctx.Err()
 }
 
-// Unpublish implements [scheduler.Roster].
+// Unpublish implements [roster.Roster].
 func (l *Ledger) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	for some := range slices.Chunk(jobs, publishAtOnce) {
 		var names []any
@@ -184,7 +184,7 @@ func (l *Ledger) call(ctx context.Context, doing string, script *membership.Scri
 // set at once would keep it from voting for longer than a claim waits.
 const listAtOnce = 500
 
-// Jobs implements [scheduler.Roster].
+// Jobs implements [roster.Roster].
 func (l *Ledger) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	const doing = "listing the jobs"
 	replies, err := l.set.Answers(doing, l.published(ctx))
@@ -335,7 +335,7 @@ func decodeAccount(text string) (roster.Account, error) {
 // serves it.
 const keepSets = 24 * time.Hour
 
-// RenewSet implements [scheduler.JobSets].
+// RenewSet implements [roster.JobSets].
 func (l *Ledger) RenewSet(ctx context.Context, hash string) (bool, error) {
 	replies, err := l.keepSet(ctx, hash)
 	for _, r := range replies {
@@ -346,7 +346,7 @@ func (l *Ledger) RenewSet(ctx context.Context, hash string) (bool, error) {
 	return err == nil, err
 }
 
-// KeepSet implements [scheduler.JobSets].
+// KeepSet implements [roster.JobSets].
 func (l *Ledger) KeepSet(ctx context.Context, hash string, packed []byte) error {
 	_, err := l.keepSet(ctx, hash, packed)
 	return err
@@ -358,7 +358,7 @@ func (l *Ledger) keepSet(ctx context.Context, hash string, packed ...any) ([]mem
 	return l.set.Answers(doing, l.set.Call(ctx, l.lua.keepSet, []string{l.set.Key("set", hash)}, args...))
 }
 
-// JobSet implements [scheduler.JobSets]. One node that has it is enough.
+// JobSet implements [roster.JobSets]. One node that has it is enough.
 func (l *Ledger) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	replies := l.set.Call(ctx, l.lua.readSet, []string{l.set.Key("set", hash)})
 	for _, r := range replies {

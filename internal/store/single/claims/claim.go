@@ -17,8 +17,8 @@ import (
 // maxTries bounds the transactions of a TryAcquire.
 const maxTries = 6
 
-// maxEarlier is how many claims of a name may have successors before a claim that overlaps
-// others reads some of their leases, and how many it then reads.
+// maxEarlier bounds the earlier claims of a name. With more than that, an overlapping claim
+// also reads the leases of this many of them, at random, to drop those that have ended.
 const maxEarlier = 16
 
 // streamPlain is the stream of plain locks.
@@ -85,8 +85,8 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 			return nil, t.unanswered(last)
 		}
 
-		// 1. Read the claims and leases of the name, and the incarnation, all from one moment. What is
-		// won lasts from before this request, or from before an earlier one that may have won.
+		// 1. Read the claims and leases of the name, and the incarnation, all from one moment. The
+		// lease counts from before the first request that may have won.
 		if !t.unsure {
 			t.begun = time.Now()
 		}

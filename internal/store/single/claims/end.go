@@ -200,9 +200,9 @@ func (t *try) void(ctx context.Context) error {
 	}
 }
 
-// voiding is the transaction that voids the claim. If the claim is not there, a transaction
-// that makes it may be under way: so this one writes a record that the other compares, unless
-// that has changed.
+// voiding is the transaction that voids the claim. The transaction that makes the
+// claim may still be in flight. If the claim is missing, VOID rewrites a record which that
+// transaction compares, so it loses. Nothing is needed if the record has changed already.
 func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
 	k := records.ClaimsKey(t.req.Name)
 	mine := v.claims.Of(t.asks.Owner)

@@ -39,7 +39,7 @@ func DeclareNew(ctx context.Context, s kv.Store) error {
 		if at.Incarnation != unused.Incarnation {
 			return records.Incarnation{}, notNew("another server has taken over meanwhile, which may have forgotten claims")
 		}
-		return records.Incarnation{Incarnation: at.Incarnation}, nil
+		return records.Incarnation{ID: at.Incarnation}, nil
 	})
 }
 
@@ -72,7 +72,7 @@ func DeclareAhead(ctx context.Context, s kv.Store, grace time.Duration) (until t
 			why = "its clock allows tokens above the highest one: claims are granted. If it is ahead, correct it first"
 		case known.AheadIn == "" && known.Ahead > at.Now.UnixMilli():
 			why = "a server that has taken over may have forgotten tokens up to " + second(time.UnixMilli(known.Ahead)) + ": claims are granted after that"
-		case known.Incarnation != at.Incarnation:
+		case known.ID != at.Incarnation:
 			why = "another server has taken over, and no replica has noted it yet: try again in a moment"
 		}
 		if why != "" {

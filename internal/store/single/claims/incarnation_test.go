@@ -51,7 +51,7 @@ func TestLaterFormat(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		later := records.Put(records.IncarnationKey(), records.Incarnation{Incarnation: stamp.Incarnation, Format: 1})
+		later := records.Put(records.IncarnationKey(), records.Incarnation{ID: stamp.Incarnation, Format: 1})
 		if o, err := w.m.Commit(w.Context(), kv.Txn{Incarnation: stamp.Incarnation, If: []kv.Compare{{Key: list[0].Key, Version: list[0].Version}}, Put: []kv.Write{later}}); err != nil || !o.Won {
 			w.Fatalf("storing another format: %v, %v", o, err)
 		}

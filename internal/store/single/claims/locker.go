@@ -24,7 +24,7 @@
 //
 // # Incarnations
 //
-// In an incarnation that is new to the incarnation record, no claim is granted until a grace has passed.
+// While the record does not know the incarnation for a whole grace, no claim is granted.
 // Holders continue: an extension or an end that finds the claim missing adds it again,
 // unless another one excludes it (rule C3: COMMIT with join).
 //
@@ -34,8 +34,8 @@
 // the present version of a lease. The lease is free once that version has been seen, unchanged,
 // for the lease's ttl and the drift, by the monotonic clock of this process: it was written
 // before it was seen, and its holder counts from before it was written. The transaction
-// compares the version, so an extension meanwhile makes it lose. Rules get the end that
-// was computed so, and the local clock as that of the store.
+// compares the version, so an extension meanwhile makes it lose. The rules are given this
+// computed end, and the local clock in place of the store's.
 //
 //   - Sightings are kept for each Locker and are few: one for each lease. A Locker that has just
 //     begun waits for a ttl. [Locker.Observe], called with each heartbeat, sees leases before
@@ -49,7 +49,7 @@
 //   - Listings and FORGET judge leases by the time that the holder wrote: they assume that
 //     clocks differ by at most half the grace. So a dead holder is listed that much longer.
 //   - In another incarnation, claims are granted after a grace and a half by the clock of the replica that
-//     noticed it. This assumes as much of the clocks. Etcd and ZooKeeper begin another
+//     noticed it. Like listings, this assumes that clocks differ by at most half the grace. Etcd and ZooKeeper begin another
 //     incarnation only when an operator restores a backup.
 package claims
 

@@ -152,7 +152,7 @@ func (l *Locker) node(v view) protocol.Node {
 // goingOn is the node for the token of a claim. An operator may have allowed tokens ahead of the
 // clock in this incarnation: LOCK has checked the tick by the clock before.
 func (v view) goingOn(n protocol.Node) protocol.Node {
-	if v.incarnation.AheadIn == v.incarnation.Incarnation {
+	if v.incarnation.AheadIn == v.incarnation.ID {
 		n.Grace = max(n.Grace, 2*(v.incarnation.Ahead-n.Now))
 	}
 	return n

@@ -1,11 +1,11 @@
 // Package commands keeps the commands of package scheduler/commands on a consistent store. All its
 // records are commands, of the kind kv.Commands, each under several keys:
 //
-//	command ID           every command
+//	act ID           every command
 //	audit TIME ID    every command and note, newest first
 //	refused TIME ID  a refused command, newest first
 //	open ID          an open request
-//	line SERIES        the latest request of a series of commands
+//	line SERIES      the latest request of a series of commands
 //	pause TARGET     the latest pause or resume of a target
 //	places N         the open requests that have some of the places
 //	queue ID         a request without an instant, made by an application's transaction

@@ -34,7 +34,7 @@ func TestRemembersSince(t *testing.T) {
 		wants("another incarnation", time.Now())
 		noted := time.Now()
 		commit(t, c.Memory, kv.Txn{Put: []kv.Write{
-			records.Put(records.IncarnationKey(), records.Incarnation{Incarnation: incarnation(t, c.Memory), Since: noted.UnixMilli()}),
+			records.Put(records.IncarnationKey(), records.Incarnation{ID: incarnation(t, c.Memory), Since: noted.UnixMilli()}),
 		}})
 		time.Sleep(time.Hour)
 		wants("noted", noted)

@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// A Roster is a [scheduler.Roster], and [scheduler.JobSets], on a consistent store. It may be
+// A Roster is a [roster.Roster], and [roster.JobSets], on a consistent store. It may be
 // used by many goroutines. If the store does not answer, the error of every method matches
 // locking.ErrNoQuorum.
 type Roster struct {
@@ -39,7 +39,7 @@ func replicaKey(r roster.Replica) kv.Key {
 	return kv.Key{Kind: kv.Members, Name: r.ID, Sub: r.Instance}
 }
 
-// Beat implements [scheduler.Roster].
+// Beat implements [roster.Roster].
 func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
 	const doing = "announcing this replica"
 	self.Seen = time.Now().Round(0)
@@ -62,7 +62,7 @@ func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replic
 	return nil, outrun(doing)
 }
 
-// Replicas implements [scheduler.Roster].
+// Replicas implements [roster.Roster].
 func (r *Roster) Replicas(ctx context.Context) ([]roster.Replica, error) {
 	list, _, err := r.replicas(ctx)
 	return list, err
@@ -111,7 +111,7 @@ func (r *Roster) live(stored []kv.Record, now time.Time) (list, lost []roster.Re
 	return roster.Successors(list), lost, old
 }
 
-// Leave implements [scheduler.Roster].
+// Leave implements [roster.Roster].
 func (r *Roster) Leave(ctx context.Context, self roster.Replica) error {
 	return r.erase(ctx, "leaving the roster", replicaKey(self))
 }
@@ -136,7 +136,7 @@ func versionKey(j roster.JobInfo) kv.Key {
 	return kv.Key{Kind: kv.Jobs, Name: j.Name, Sub: j.Hash}
 }
 
-// Publish implements [scheduler.Roster]. Accounts are merged with those stored.
+// Publish implements [roster.Roster]. Accounts are merged with those stored.
 func (r *Roster) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	const doing = "publishing the jobs"
 	for some := range slices.Chunk(jobs, r.atOnce()) {
@@ -198,7 +198,7 @@ func (v version) account() roster.Account {
 	return roster.Account{First: t[0], Until: t[1], Stopped: t[2], Removed: t[3]}
 }
 
-// Unpublish implements [scheduler.Roster].
+// Unpublish implements [roster.Roster].
 func (r *Roster) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	var keys []kv.Key
 	for _, j := range jobs {
@@ -207,7 +207,7 @@ func (r *Roster) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 	return r.erase(ctx, "taking jobs off the list", keys...)
 }
 
-// Jobs implements [scheduler.Roster]. It deletes versions that nobody has served for long.
+// Jobs implements [roster.Roster]. It deletes versions that nobody has served for long.
 func (r *Roster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	list, old := []roster.JobInfo{}, []kv.Key(nil)
 	err := r.each(ctx, "listing the jobs", kv.All(kv.Jobs), func(some []kv.Record, s kv.Stamp) error {
@@ -254,7 +254,7 @@ func setKeys(hash string) []kv.Key {
 	return []kv.Key{{Kind: kv.Sets, Name: "renewed", Sub: hash}, {Kind: kv.Sets, Name: "packed", Sub: hash}}
 }
 
-// RenewSet implements [scheduler.JobSets].
+// RenewSet implements [roster.JobSets].
 func (r *Roster) RenewSet(ctx context.Context, hash string) (kept bool, err error) {
 	err = r.update(ctx, "renewing a set of jobs", setKeys(hash)[:1], func(list []kv.Record, s kv.Stamp) (t kv.Txn, err error) {
 		last, ok := decoded[renewal](r.access, list[0])
@@ -267,7 +267,7 @@ func (r *Roster) RenewSet(ctx context.Context, hash string) (kept bool, err erro
 	return kept && err == nil, err
 }
 
-// KeepSet implements [scheduler.JobSets]. It also deletes expired sets.
+// KeepSet implements [roster.JobSets]. It also deletes expired sets.
 func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error {
 	const doing = "keeping a set of jobs"
 	keys := setKeys(hash)
@@ -292,7 +292,7 @@ func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error 
 	})
 }
 
-// JobSet implements [scheduler.JobSets].
+// JobSet implements [roster.JobSets].
 func (r *Roster) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	const doing = "reading a set of jobs"
 	list, s, err := r.read(ctx, doing, setKeys(hash)...)

@@ -8,7 +8,7 @@
 // schema belongs to Quorate alone.
 //
 // Connections may go through PgBouncer in transaction mode: every call is one statement, and
-// none is prepared. A session keeps only the identifier of its server, which the function incarnation
+// none is prepared. A session keeps only the identifier of its server, which the function life
 // reads once: all who share the session have the same server.
 //
 // # Tables

@@ -159,9 +159,9 @@ func Note(note []byte) json.RawMessage {
 	return text
 }
 
-// A Incarnation is the incarnation of the store that was noted last.
+// An Incarnation is the incarnation of the store that was noted last.
 type Incarnation struct {
-	Incarnation string `json:"life"` // as in a kv.Stamp
+	ID string `json:"life"` // as in kv.Stamp.Incarnation
 	// Since is when this incarnation was first seen, as Next tells it; 0 for a store that was
 	// declared new.
 	Since int64 `json:"since"`
@@ -202,7 +202,7 @@ func UsableIncarnation(r kv.Record) (Incarnation, error) {
 // record has.
 func (l Incarnation) Now(s kv.Stamp, grace time.Duration) (now Incarnation, unnoted bool) {
 	// An incarnation that seems to begin a grace ahead was noted before the clock was set back.
-	if l.Incarnation == s.Incarnation && l.Since <= s.At().Add(grace).UnixMilli() {
+	if l.ID == s.Incarnation && l.Since <= s.At().Add(grace).UnixMilli() {
 		return l, false
 	}
 	return l.Next(s, grace), true
@@ -216,7 +216,7 @@ func (l Incarnation) Next(s kv.Stamp, grace time.Duration) Incarnation {
 	if s.Now.IsZero() {
 		since = since.Add(grace / 2)
 	}
-	return Incarnation{Incarnation: s.Incarnation, Since: since.UnixMilli(), Ahead: l.Ahead}
+	return Incarnation{ID: s.Incarnation, Since: since.UnixMilli(), Ahead: l.Ahead}
 }
 
 // Floor is the time up to which the store may have forgotten claims: none are granted until

@@ -27,7 +27,7 @@ func TestForms(t *testing.T) {
 		`"earlier":[{"stream":"schedule","tick":1000,"token":7,"owner":"a","attempt":2,"rerun":true,"overlaps":true,"ended":"OK","handed":true}]}`)
 	pinned(t, records.Lease{Owner: "b", Token: 9, Until: 5000, Evicted: []records.Eviction{{Owner: "a", Reason: "stuck", Until: 6000}}},
 		`{"owner":"b","token":9,"until":5000,"evicted":[{"owner":"a","reason":"stuck","until":6000}]}`)
-	pinned(t, records.Incarnation{Incarnation: "1/2", Since: 3}, `{"life":"1/2","since":3}`)
+	pinned(t, records.Incarnation{ID: "1/2", Since: 3}, `{"life":"1/2","since":3}`)
 	pinned(t, records.Forgotten{Fence: 9, Tick: 2000}, `{"fence":9,"tick":2000}`)
 	pinned(t, records.Entry{Kind: records.Finished, Stream: "schedule", Tick: 2000, Token: 9, Attempt: 1, Owner: "b", Holder: "host", Note: json.RawMessage(`{"v":2}`)},
 		`{"kind":"F","stream":"schedule","tick":2000,"token":9,"attempt":1,"owner":"b","holder":"host","note":{"v":2}}`)
@@ -47,7 +47,7 @@ func pinned[T any](t *testing.T, v T, want string) {
 	if got, err := records.Decode[T](kv.Record{Key: w.Key}); err != nil || !reflect.ValueOf(got).IsZero() {
 		t.Errorf("none: %+v, %v", got, err)
 	}
-	if _, err := records.Decode[T](kv.Record{Key: w.Key, Version: 1, Value: json.RawMessage(`[]`)}); err == nil || !strings.Contains(err.Error(), "cluster incarnation") {
+	if _, err := records.Decode[T](kv.Record{Key: w.Key, Version: 1, Value: json.RawMessage(`[]`)}); err == nil || !strings.Contains(err.Error(), "cluster life") {
 		t.Errorf("of another form: %v, want an error that names the record", err)
 	}
 }
