@@ -330,10 +330,9 @@ func covered(t *testing.T, asks []ask) {
 		word, _, _ := strings.Cut(strings.ReplaceAll(a.name, ",", ""), " ")
 		called[strings.ToUpper(word[:1])+word[1:]] = a.name
 	}
-	methods := reflect.TypeFor[view.Service]()
-	for i := range methods.NumMethod() {
-		if name := methods.Method(i).Name; called[name] == "" {
-			t.Errorf("%s is not called", name)
+	for method := range reflect.TypeFor[view.Service]().Methods() {
+		if called[method.Name] == "" {
+			t.Errorf("%s is not called", method.Name)
 		}
 	}
 }

@@ -213,7 +213,7 @@ func (s *Sink) lose(m Message, why error) {
 	total := s.stats.Lost
 	s.mu.Unlock()
 	s.cfg.Logger.Warn("webhook lost a message", slog.String("webhook", s.cfg.Name), slog.String("id", m.ID),
-		slog.String("event", string(m.Event)), slog.String("job", m.Job), slog.String("error", why.Error()),
+		slog.String("event", m.Event), slog.String("job", m.Job), slog.String("error", why.Error()),
 		slog.Uint64("lost_so_far", total))
 }
 

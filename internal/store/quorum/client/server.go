@@ -323,8 +323,13 @@ func parseInfo(text string) Info {
 	return info
 }
 
-func (i Info) RunID() string    { return i["run_id"] }
-func (i Info) IsReplica() bool  { return i["role"] == "slave" || i["role"] == "replica" }
+// RunID is the identifier that the server drew when it started.
+func (i Info) RunID() string { return i["run_id"] }
+
+// IsReplica reports whether the server follows another one.
+func (i Info) IsReplica() bool { return i["role"] == "slave" || i["role"] == "replica" }
+
+// Eviction is the server's maxmemory-policy.
 func (i Info) Eviction() string { return i["maxmemory_policy"] }
 
 // Version returns the server's release. Valkey also reports the Redis version it is
