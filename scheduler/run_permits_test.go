@@ -90,7 +90,7 @@ func TestNoPlace(t *testing.T) {
 		stop := c.start(c.replica("r1", places(1), quick, deaf))
 		time.Sleep(39 * time.Second)
 		c.stop(stop)
-		const full = " skipped: limit: this replica had no place for it until its window closed (scheduler.max_running: 1)"
+		const full = " skipped: limit: this replica had no run permit for it until its window closed (scheduler.max_running: 1)"
 		c.wantTicks("quick", "5s succeeded", "10s succeeded", "15s succeeded", "20s"+full, "25s"+full, "30s succeeded", "35s succeeded")
 	})
 }

@@ -102,7 +102,7 @@ func TestRetry(t *testing.T) {
 			"a call has a timeout of its own",
 			jobs.Retry{Attempts: 2, AttemptTimeout: time.Second},
 			0, slowTry,
-			"10s timed_out: the last try took longer than retry.attempt_timeout", "try 2: timeout of one try", "10s 12s",
+			"10s timed_out: the last try took longer than retry.attempt_timeout", "try 2: timeout of one call", "10s 12s",
 		},
 		{
 			"a call may recover from the timeout of the one before",
@@ -188,7 +188,7 @@ func TestWhatTriesLearn(t *testing.T) {
 		if want := []string{"j10s 1 boom 1s"}; !slices.Equal(retried, want) {
 			t.Errorf("the observer heard %q, want %q", retried, want)
 		}
-		if !strings.Contains(log.String(), `msg="try failed, trying again"`) || !strings.Contains(log.String(), "try=1") || !strings.Contains(log.String(), "error=boom") {
+		if !strings.Contains(log.String(), `msg="call failed, calling again"`) || !strings.Contains(log.String(), "try=1") || !strings.Contains(log.String(), "error=boom") {
 			t.Errorf("the run's log has %q", log.String())
 		}
 		first, second := c.runs[0], c.runs[1]
