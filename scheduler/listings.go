@@ -27,9 +27,9 @@ func Versions(published []roster.JobInfo, live []roster.Replica, read func(hash 
 	return presence.Versions(published, live, sets), nil
 }
 
-// Strangers returns for each of the live replicas the names of jobs that it serves in another way than
-// one beside it, sorted, once no start, drain or change of jobs explains that. read returns a set
-// of jobs; those that cannot be read are not compared.
+// Strangers returns for each live replica the names of jobs that it serves in another way than
+// one beside it, sorted. A start, a drain or a change of jobs explains that for a while: then
+// there are none. read returns a set of jobs; those that cannot be read are not compared.
 func Strangers(live []roster.Replica, now time.Time, read func(hash string) (roster.JobSet, error)) [][]string {
 	return presence.Strangers(live, now, read)
 }

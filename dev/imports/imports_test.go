@@ -60,9 +60,8 @@ var rooms = [][]string{
 	{"jobs"},
 	{"locking"},
 	{"replica/settings"}, // of a file and of a program
-	// These know no other package: the rules of a node, what a store says of its health, ends of
-	// runs, the schedules, the users of the API, how trees of values are decoded, references,
-	// masks, how JSON is written, and repeating.
+	// These know no other package: rules of a node, health of a store, ends of runs, schedules,
+	// users of the API. Besides, small tools for values, references, masks, JSON and repeating.
 	lowest,
 }
 

@@ -29,7 +29,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Cluster answers commands.
+// A Cluster is what the command line works on.
 type Cluster struct {
 	view.Service
 	Name string // for people
