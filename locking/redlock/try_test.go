@@ -218,7 +218,8 @@ func TestVoidWaitsForWhatWasAskedBefore(t *testing.T) {
 // The adapter gives redsync votes on the try's own lock only: a command with another name, value,
 // TTL or script is refused, not answered by what the round asked.
 func TestRedsyncIsAnsweredAboutTheTry(t *testing.T) {
-	onPlain(t, func(t *testing.T, _ *plainNodes, c *cluster) {
+	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
+		p.stop(3, 4) // else a round may be over before the first node has voted
 		a := newTry(c.locker(t), c.request(past(0)), "v")
 		a.first = a.round(t.Context(), claiming, a.lockQuery()).start()
 		at, name, ttl := conn{t: a, node: 0, ctx: t.Context()}, a.req.Name, a.req.TTL
