@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 )
@@ -124,6 +125,10 @@ type Stores struct {
 	// repeating it must be harmless. None: nothing is deleted.
 	Forget func(ctx context.Context, key string) error
 }
+
+// BackfillSlots returns the names of the locks that backfills of the job may have used.
+// They are deleted with the job.
+func BackfillSlots(key string) []string { return job.BackfillSlots(key) }
 
 // WithDefaults returns a copy in which every zero value has its default.
 func (c Config) WithDefaults() Config {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/catchup"
@@ -216,7 +217,7 @@ func (e *engine) takeDue(j *jobState, now time.Time) job.Tick {
 	for i, t := range o.missed {
 		j.queueOf("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, presence.AlsoSince(why, o.first)))
+			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, served.AlsoSince(why, o.first)))
 		} else {
 			e.rec.Decided(j.Job, t, job.MissedFor(why))
 		}

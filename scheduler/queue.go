@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -205,7 +205,7 @@ func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 		d.rec.Decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
 		return
 	}
-	own.Until = presence.Later(own.Until, end.Until)
+	own.Until = served.Later(own.Until, end.Until)
 	q.insert(own)
 	q.insert(end.Before)
 }

@@ -103,7 +103,7 @@ func New(cfg Config, list []jobs.Job) (*Scheduler, error) {
 		queries: make(chan func(*engine)), done: make(chan struct{}), aborted: make(chan struct{}),
 		refresh: make(chan struct{}, 1),
 	}
-	s.lineup.serving = map[string]*served{}
+	s.lineup.serving = map[string]*lineupJob{}
 	if _, err := s.set(list, nil); err != nil {
 		return nil, err
 	}

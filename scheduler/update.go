@@ -23,12 +23,12 @@ type lineup struct {
 	mu      sync.Mutex // held by one update at a time, also while the loop applies it
 	own     []*job.Job // from New and Update
 	sourced []*job.Job // from Config.Source
-	serving map[string]*served
+	serving map[string]*lineupJob
 	engine  *engine // nil before Run
 }
 
-// served is a job of the lineup.
-type served struct {
+// A lineupJob is a job of the lineup.
+type lineupJob struct {
 	job   *job.Job
 	state *jobState // only the loop uses it
 }
@@ -108,15 +108,15 @@ func (l *lineup) validateRenames(after []*job.Job) error {
 
 // jobChanges are the changes from the jobs that are served to others, job by job.
 type jobChanges struct {
-	added   []*served
+	added   []*lineupJob
 	kept    []revision
-	removed []*served
+	removed []*lineupJob
 	diff    event.Diff
 }
 
 // A revision is the new definition of a job that stays.
 type revision struct {
-	served  *served
+	served  *lineupJob
 	now     *job.Job
 	changed bool
 	next    due // of a job that changed
@@ -139,7 +139,7 @@ func (s *Scheduler) compare(after []*job.Job) jobChanges {
 		in[j.Key] = true
 		have, ok := before[j.Key]
 		if !ok {
-			a.added = append(a.added, &served{j, &jobState{Job: j, next: next(j)}})
+			a.added = append(a.added, &lineupJob{j, &jobState{Job: j, next: next(j)}})
 			d.Added = append(d.Added, j.Name)
 			continue
 		}
@@ -174,9 +174,9 @@ const updateAtOnce = 1000
 
 // An update is one step of a change of the jobs.
 type update struct {
-	added   []*served
+	added   []*lineupJob
 	kept    []revision
-	removed []*served
+	removed []*lineupJob
 	more    bool          // another step of the same update follows
 	done    chan struct{} // closed when the loop has applied it
 }

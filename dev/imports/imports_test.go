@@ -56,7 +56,7 @@ var rooms = [][]string{
 		"locking/redlock", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob", "scheduler/commands/sqlcommands", "scheduler/metrics", "scheduler/traces",
 	},
-	{"scheduler"},
+	{"scheduler", "internal/served"}, // what follows from what its replicas publish
 	{"jobs"},
 	{"locking"},
 	{"replica/settings"}, // of a file and of a program

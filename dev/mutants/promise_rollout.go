@@ -20,7 +20,7 @@ var rollouts = promise{
 			{replica + "reload.go", "err == nil && next.CutOff(l.running)", "false && next.CutOff(l.running)"},
 		}},
 		{"neighbours: another service serves the same names", in(replica, "TestTwoServicesInOneNamespace"), []edit{
-			{engine + "internal/presence/heartbeat.go", "now.Sub(a.ConfigSince) >= Calm && now.Sub(b.ConfigSince) >= Calm", "false"},
+			{"internal/served/replicas.go", "now.Sub(a.ConfigSince) >= Calm && now.Sub(b.ConfigSince) >= Calm", "false"},
 		}},
 		{"neighbours: two replicas with one id", in(replica, "TestTwoReplicasWithOneID"), []edit{
 			{engine + "internal/presence/heartbeat.go", "r.ID == self.ID && r.Process() != self.Process()", "false"},
@@ -29,7 +29,7 @@ var rollouts = promise{
 			{engine + "update.go", "q.claiming.StopWaiting(attempt.ErrRemoved)", "_ = attempt.ErrRemoved"},
 		}},
 		{"reload: a version that returns has a past", in(engine, "TestWayBackHasNoPast"), []edit{
-			{engine + "internal/presence/versions.go", "replaced(versions[i], versions) || ", ""},
+			{"internal/served/past.go", "replaced(versions[i], versions) || ", ""},
 		}},
 		{"forget: a job that is served", in(engine+"internal/presence/", "TestAbandoned"), []edit{
 			{engine + "internal/presence/forget.go", "cmp.Compare(a.Age, b.Age)", "cmp.Compare(b.Age, a.Age)"},

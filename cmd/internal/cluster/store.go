@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/config/connect"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/quorum"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
@@ -19,7 +20,6 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 	"github.com/quorate/quorate/stores/postgres"
@@ -51,7 +51,7 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry, st
 		nodes.Set.Learn(ctx) // requests carry the epoch of the node list
 	}
 	control := view.ControlOf(c)
-	control.Served = served(source)
+	control.Served = configured(source)
 	control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		cfg, err := config.Read(source, nil)
 		if err != nil {
@@ -104,9 +104,9 @@ func (s *Store) OneStore(doing string) (*single.Cluster, error) {
 	return one, nil
 }
 
-// served returns schedules from the configuration: of published jobs that have the same
+// configured returns schedules from the configuration: of published jobs that have the same
 // version in it.
-func served(source config.Source) func(roster.JobInfo) (schedule.Schedule, bool) {
+func configured(source config.Source) func(roster.JobInfo) (schedule.Schedule, bool) {
 	return func(last roster.JobInfo) (schedule.Schedule, bool) {
 		cfg, err := config.Read(source, nil)
 		if err != nil {
@@ -154,7 +154,7 @@ func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]roste
 		return nil, err
 	}
 	versions := slices.DeleteFunc(known, func(j roster.JobInfo) bool { return j.StoredAs() != key })
-	if by := scheduler.ServedBy(versions, live, now); by != "" {
+	if by := served.By(versions, live, now); by != "" {
 		return nil, fmt.Errorf("%s may still be served by replica %s: remove it from the configuration of all replicas, then wait ten minutes after they have reloaded it, or restart them", key, by)
 	}
 	return versions, nil

@@ -21,9 +21,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -79,7 +79,7 @@ func (r Reader) Directory(ctx context.Context) (Directory, error) {
 		if err != nil {
 			return Directory{}, err
 		}
-		versions, err := scheduler.Versions(published, live, func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) })
+		versions, err := served.Versions(published, live, func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) })
 		return newDirectory(versions), err
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
@@ -98,7 +98,7 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 			live, of = append(live, list[i]), append(of, &rows[i])
 		}
 	}
-	for i, names := range scheduler.Strangers(live, time.Now(), func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) }) {
+	for i, names := range served.Strangers(live, time.Now(), func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) }) {
 		of[i].Strangers = append(of[i].Strangers, names...)
 		if i > 0 && of[i].ID == of[i-1].ID {
 			of[i-1].Shared, of[i].Shared = true, true

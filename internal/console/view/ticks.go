@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -147,11 +147,11 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 			return nil, err
 		}
 	}
-	judge, err := scheduler.NewJudge(ctx, last, r.Records.Ledger, all, time.Now())
+	past, err := served.BackgroundOf(ctx, last, r.Records.Ledger, all, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	before, err := settledBefore(ctx, r.Records.Ledger, q, all, d.Served(q.Job), judge.Removed())
+	before, err := settledBefore(ctx, r.Records.Ledger, q, all, d.Served(q.Job), past.Absence.From)
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +159,13 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 	for _, e := range all {
 		known[e.Tick] = known[e.Tick] || e.Stream == ""
 	}
-	ticks := between(schedule, spans(last, judge, q, all, len(all) == limit), before, q.Limit, func(at time.Time) bool {
-		return !known[at] && !judge.Absent(at)
+	ticks := between(schedule, spans(last, past.RememberedSince, q, all, len(all) == limit), before, q.Limit, func(at time.Time) bool {
+		return !known[at] && !past.Absence.Has(at)
 	})
 	var missed []ledger.Entry
 	for _, at := range ticks {
-		if e := judge.Entry(at); q.Wants(e) {
+		e := ledger.Entry{Job: q.Job, Tick: at, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.Reason{Code: past.Code(at)}, Computed: true}
+		if q.Wants(e) {
 			missed = append(missed, e)
 		}
 	}
@@ -173,11 +174,11 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 
 // settledBefore returns the end of the time in which ticks without an entry are shown: if
 // a replica serves the job, the outcomes of later ones may be on the way.
-func settledBefore(ctx context.Context, store ledger.Store, q ledger.Query, all []ledger.Entry, served bool, removed time.Time) (time.Time, error) {
+func settledBefore(ctx context.Context, store ledger.Store, q ledger.Query, all []ledger.Entry, live bool, removed time.Time) (time.Time, error) {
 	now := time.Now()
 	before := now.Add(1)
 	switch {
-	case served:
+	case live:
 		last, err := newest(ctx, store, q, all)
 		if err != nil {
 			return last, err
@@ -232,7 +233,7 @@ func between(s schedule.Schedule, list []span, before time.Time, limit int, want
 // begin when the last version was first served by a replica that could run ticks. Below the
 // oldest entry the ledger has dropped entries: there only ticks that nodes lost are shown.
 // If the ledger has more entries than were read, the next page continues.
-func spans(last roster.Version, judge scheduler.Judge, q ledger.Query, all []ledger.Entry, more bool) []span {
+func spans(last roster.Version, remembered time.Time, q ledger.Query, all []ledger.Entry, more bool) []span {
 	if last.Account.First.IsZero() {
 		return nil
 	}
@@ -256,8 +257,8 @@ func spans(last roster.Version, judge scheduler.Judge, q ledger.Query, all []led
 	}
 	begin = later(least, begin)
 	list := []span{{from: begin}}
-	if lost := judge.Remembered(); !lost.IsZero() {
-		list = append(list, span{from: least, to: earlier(begin.Add(1), lost)})
+	if !remembered.IsZero() {
+		list = append(list, span{from: least, to: earlier(begin.Add(1), remembered)})
 	}
 	return list
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -73,23 +73,23 @@ func (p Span) findUndecided(ctx context.Context, ledger ledger.Store, window tim
 		return Undecided{}, p.published.unread
 	}
 	versions := p.published.versions[p.Job.StoredAs()]
-	account := presence.AccountOf(versions)
+	account := served.AccountOf(versions)
 	if starts {
-		p.From = presence.Begin(account)
+		p.From = served.Begin(account)
 	}
 	k, err := p.read(ctx, ledger)
 	if err == nil {
-		k.trimmed, err = presence.TrimmedUpTo(ctx, ledger, p.Job.StoredAs())
+		k.trimmed, err = served.TrimmedUpTo(ctx, ledger, p.Job.StoredAs())
 	}
 	if err != nil || k.oldest.IsZero() && p.From.IsZero() {
 		return Undecided{}, err // a job without entries has no past
 	}
-	b := presence.Background{Why: p.Why, Ticks: k.ticks, RememberedSince: presence.Remembered(ledger)}
+	b := served.Background{Why: p.Why, Ticks: k.ticks, RememberedSince: served.Remembered(ledger)}
 	if starts {
 		was := *p.Job
 		was.Schedule = p.schedule(versions)
 		p.Job = &was
-		b.Account, b.Absence = account, presence.Removal(account, versions, p.Begun)
+		b.Account, b.Absence = account, served.Removal(account, versions, p.Begun)
 	}
 	return p.list(k, b, window), nil
 }
@@ -135,7 +135,7 @@ func (k *known) take(e ledger.Entry, retried bool) {
 		return
 	}
 	k.oldest = e.Tick
-	if presence.Attended(e) {
+	if served.Attended(e) {
 		k.ticks = append(k.ticks, e.Tick)
 	}
 	k.decided[e.Tick] = e.Outcome != ledger.Missed || e.Reason.Code == ledger.CodeCatchUp || !retried || !k.ran.IsZero()
@@ -145,7 +145,7 @@ func (k *known) take(e ledger.Entry, retried bool) {
 }
 
 // list walks the schedule through the past.
-func (p Span) list(k known, b presence.Background, window time.Duration) Undecided {
+func (p Span) list(k known, b served.Background, window time.Duration) Undecided {
 	lacks := func(at time.Time) bool { return !k.decided[at] && !b.Absence.Has(at) }
 	from := p.begin(k, b.Account)
 	all, whole := schedule.LastTicks(p.Job.Schedule, from, p.Before, maxPast+1, lacks)
@@ -158,7 +158,7 @@ func (p Span) list(k known, b presence.Background, window time.Duration) Undecid
 		t.Trigger, t.Why = ledger.ByCatchUp, &ledger.Reason{Code: b.Code(at)}
 		switch rest := i == 0 && !whole; {
 		case rest:
-			*t.Why = presence.AlsoSince(t.Why.Code, u.First)
+			*t.Why = served.AlsoSince(t.Why.Code, u.First)
 			fallthrough
 		case b.Lost(at), at.Before(k.ran):
 			u.Gone = append(u.Gone, t)
@@ -174,14 +174,14 @@ func (p Span) begin(k known, a roster.Account) time.Time {
 	from := p.From.Add(-1) // including the tick at p.From
 	switch {
 	case p.From.IsZero():
-		from = presence.Later(k.ran, k.oldest.Add(-1))
+		from = served.Later(k.ran, k.oldest.Add(-1))
 	case k.partly:
-		from = presence.Later(from, k.oldest)
+		from = served.Later(from, k.oldest)
 	case !a.First.IsZero() && !a.Until.After(a.First) && !k.oldest.IsZero() && k.oldest.Before(p.From):
 		// The ledger is older than the published versions, and not yet accounted for.
-		from = presence.Later(k.oldest, a.Until.Add(-1))
+		from = served.Later(k.oldest, a.Until.Add(-1))
 	}
-	return presence.Later(from, k.trimmed) // older ticks may have run
+	return served.Later(from, k.trimmed) // older ticks may have run
 }
 
 // findRerun finds the last tick that ran, if its run was interrupted, or may be soon.
@@ -213,7 +213,7 @@ func (p Span) findRerun(ctx context.Context, store ledger.Store, now time.Time, 
 func (p Span) again(last ledger.Entry, now time.Time, window time.Duration) job.Tick {
 	t, from := p.Job.Scheduled(last.Tick, window), last.Tick
 	if last.Outcome == ledger.Running {
-		from = presence.Later(from, now)
+		from = served.Later(from, now)
 	}
 	t.Latest = from.Add(p.Job.CatchUp.Window)
 	if last.Outcome != ledger.Running && last.Outcome != ledger.Interrupted || !t.Latest.After(now) {
@@ -226,7 +226,7 @@ func (p Span) again(last ledger.Entry, now time.Time, window time.Duration) job.
 // schedule is the schedule of the ticks before a replica serves the job: at each instant that of the
 // version which was the last to begin.
 func (p Span) schedule(versions []roster.JobInfo) schedule.Schedule {
-	since := presence.ServedSince(roster.JobInfo{Hash: p.Job.Hash, Since: p.Begun}, versions)
+	since := served.ServedSince(roster.JobInfo{Hash: p.Job.Hash, Since: p.Begun}, versions)
 	var earlier periods
 	for _, v := range versions {
 		if v.Hash == p.Job.Hash || !v.Since.Before(since) {

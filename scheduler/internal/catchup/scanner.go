@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/presence"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -100,7 +101,7 @@ func (r *Scanner) versions(ctx context.Context) published {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	known, err := r.Roster.Jobs(ctx)
-	return published{presence.ByKey(known), err}
+	return published{served.ByKey(known), err}
 }
 
 // carryOut reads the ledger and hands the scan back. It returns false if the scan has to be

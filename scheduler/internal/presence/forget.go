@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
@@ -44,8 +45,8 @@ func (f Forgetter) Run(ctx context.Context) {
 	if f.Roster == nil || f.Forget == nil || f.After == 0 {
 		return
 	}
-	spread := job.Weight("", time.Time{}, f.Replica) % uint64(forgetEvery-Settling)
-	for in := Settling + time.Duration(spread); retry.After(ctx, in); in = forgetEvery {
+	spread := job.Weight("", time.Time{}, f.Replica) % uint64(forgetEvery-served.Settling)
+	for in := served.Settling + time.Duration(spread); retry.After(ctx, in); in = forgetEvery {
 		f.check(ctx)
 	}
 }
@@ -84,7 +85,7 @@ func (f Forgetter) check(ctx context.Context) {
 func (f Forgetter) mine(live []roster.Replica, now time.Time) bool {
 	var ids []string
 	for _, r := range live {
-		if now.Sub(r.Started) < Settling {
+		if now.Sub(r.Started) < served.Settling {
 			return false
 		}
 		if r.State != roster.StateDraining {
@@ -98,9 +99,9 @@ func (f Forgetter) mine(live []roster.Replica, now time.Time) bool {
 // first. Each has its versions, the last served first.
 func (f Forgetter) abandoned(known []roster.JobInfo, live []roster.Replica, now time.Time) [][]roster.JobInfo {
 	var gone [][]roster.JobInfo
-	for key, versions := range ByKey(known) {
+	for key, versions := range served.ByKey(known) {
 		slices.SortStableFunc(versions, func(a, b roster.JobInfo) int { return cmp.Compare(a.Age, b.Age) })
-		if versions[0].Age >= f.After && !f.Serves(key) && ServedBy(versions, live, now) == "" {
+		if versions[0].Age >= f.After && !f.Serves(key) && served.By(versions, live, now) == "" {
 			gone = append(gone, versions)
 		}
 	}

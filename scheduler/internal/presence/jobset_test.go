@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -94,7 +95,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 		}
 		begin("b")
 		want("the second", 1, 0)
-		time.Sleep(PublishEvery)
+		time.Sleep(served.PublishEvery)
 		want("after a while", 2, 0)
 		sets.answer(errors.New("no quorum"))
 		first.Serve([]*job.Job{{Job: jobs.Job{Name: "b", Key: "b", Hash: "2"}}})

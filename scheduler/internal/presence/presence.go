@@ -1,10 +1,10 @@
 // Package presence tells other replicas, through the roster, that this one is alive and which
-// jobs it serves. It orders the live replicas for a tick, and knows what follows from published
-// versions for ticks without an entry. It deletes what is stored of jobs that none serves any more.
+// jobs it serves. It orders the live replicas for a tick. It deletes what is stored of jobs that none serves any more.
 package presence
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"reflect"
 	"slices"
@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -140,7 +142,7 @@ func (p *Publisher) Run(ctx context.Context) {
 	if p.roster == nil {
 		return
 	}
-	all := time.NewTicker(PublishEvery)
+	all := time.NewTicker(served.PublishEvery)
 	defer all.Stop()
 	for {
 		var again <-chan time.Time
@@ -217,7 +219,7 @@ func (p *Publisher) known(ctx context.Context) (map[string][]roster.JobInfo, err
 	if err != nil {
 		return nil, err
 	}
-	return ByKey(known), nil
+	return served.ByKey(known), nil
 }
 
 // learn finds since when versions are served that this replica has begun to serve.
@@ -227,7 +229,7 @@ func (p *Publisher) learn(list []roster.JobInfo, versions map[string][]roster.Jo
 	for i, info := range list {
 		key := info.StoredAs()
 		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] {
-			list[i].Since = BeganToServe(info, versions[key])
+			list[i].Since = served.BeganToServe(info, versions[key])
 			have.since = unixMillis(list[i].Since)
 			p.jobs[key] = have
 			delete(p.begun, key)
@@ -238,6 +240,14 @@ func (p *Publisher) learn(list []roster.JobInfo, versions map[string][]roster.Jo
 	}
 }
 
+// Accounts are the accounts of the jobs on one replica. They need not be exact: a replica
+// that reads the past looks further back if they lag.
+type Accounts struct {
+	First  time.Time            // when the replica first could run ticks; zero: it never could
+	Until  map[string]time.Time // by key; without jobs whose past it does not know
+	Behind bool                 // there are such jobs that it may run
+}
+
 // addAccounts adds the accounts to the list, if this replica could run ticks yet: false. versions
 // are the published ones, none if they were not read.
 func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]roster.JobInfo) bool {
@@ -246,7 +256,7 @@ func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]ros
 		learned := make(map[string]time.Time, len(versions))
 		for _, info := range list {
 			if of := versions[info.StoredAs()]; len(of) > 0 {
-				learned[info.StoredAs()] = AccountOf(of).Until
+				learned[info.StoredAs()] = served.AccountOf(of).Until
 			}
 		}
 		now = p.Account(learned)
@@ -258,7 +268,7 @@ func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]ros
 		return false
 	}
 	for i, info := range list {
-		list[i].Account = roster.Account{First: Later(info.Since, now.First), Until: now.Until[info.StoredAs()]}
+		list[i].Account = roster.Account{First: served.Later(info.Since, now.First), Until: now.Until[info.StoredAs()]}
 	}
 	return true
 }
@@ -356,6 +366,12 @@ func definition(s schedule.Schedule) string {
 		return ""
 	}
 	return text
+}
+
+// Passing reports whether a call of a store may succeed soon: it was not answered, or the
+// store refuses, which may be corrected at any time.
+func Passing(err error) bool {
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrRefused) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // unixMillis is the compact form of a time; 0 if it is zero.

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/internal/job"
 )
@@ -78,7 +79,7 @@ func TestPublisher(t *testing.T) {
 		if again := p.Serving(); again != second {
 			t.Errorf("the same set is served since %v, not %v", again.Since, second.Since)
 		}
-		time.Sleep(PublishEvery)
+		time.Sleep(served.PublishEvery)
 		want("after a while", "[a/2 b/1 c/1]")
 		calls.answer(nil, errors.New("no quorum"))
 		p.Serve([]*job.Job{made("a", "3"), made("b", "1")})

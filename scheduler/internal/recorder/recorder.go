@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/event"
@@ -309,8 +310,8 @@ func (r *Recorder) readAccounts(ctx context.Context, batch []decision) error {
 		return err
 	}
 	r.accounted = map[string]time.Time{}
-	for key, versions := range presence.ByKey(published) {
-		r.accounted[key] = presence.AccountOf(versions).First
+	for key, versions := range served.ByKey(published) {
+		r.accounted[key] = served.AccountOf(versions).First
 	}
 	return nil
 }

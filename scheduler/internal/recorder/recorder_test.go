@@ -195,14 +195,14 @@ func TestRecorderIsBounded(t *testing.T) {
 	})
 }
 
-// A served job is one that another replica could run since a time.
-type served struct {
+// A servedJob is one that another replica could run since a time.
+type servedJob struct {
 	roster.Roster
 	since atomic.Pointer[time.Time]
 	reads atomic.Int64
 }
 
-func (s *served) Jobs(context.Context) ([]roster.JobInfo, error) {
+func (s *servedJob) Jobs(context.Context) ([]roster.JobInfo, error) {
 	s.reads.Add(1)
 	info := roster.JobInfo{Name: "j"}
 	if first := s.since.Load(); first != nil {
@@ -216,7 +216,7 @@ func (s *served) Jobs(context.Context) ([]roster.JobInfo, error) {
 func TestAccountsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, list := new(flaky), new(served)
+		store, list := new(flaky), new(servedJob)
 		r := New(Options{Ledger: store, Roster: list, Limit: 10, Now: time.Now, Observer: func(event.Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx)

@@ -1,4 +1,4 @@
-package presence
+package served
 
 import (
 	"fmt"
@@ -87,7 +87,11 @@ func TestVersions(t *testing.T) {
 		},
 	} {
 		var got []string
-		for _, v := range Versions(tt.jobs, tt.live, nil) {
+		versions, err := Versions(tt.jobs, tt.live, func(string) (roster.JobSet, error) { return roster.JobSet{}, roster.ErrNoJobSet })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range versions {
 			line := fmt.Sprintf("%s/%s", v.Name, v.Hash)
 			if v.Live {
 				line += " live"
