@@ -57,9 +57,15 @@ modules: deps ## the tests that need more than redis-server
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
 		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(RACE) -short -vet=off -count=1 -timeout 20m ./...); done
 
+.PHONY: proof
+proof: ## all that speaks for a promise: race, models, simulation, planted bugs, campaigns; writes docs/results
+	@.ci/deps git redis-server
+	go run ./dev/proof
+
 .PHONY: full
-full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
-	.ci/full
+full: ## proof, and what speaks for what is shipped: CI, release, image, chart, site, benchmarks
+	@.ci/deps git redis-server
+	go run ./dev/proof -full
 
 .PHONY: deps
 deps: $(CLIENT)
@@ -85,15 +91,11 @@ gallery: ## write the pictures of docs/gallery anew
 	cd dev/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race
-race: ## all tests of all modules with the race detector, the long ones shortened
-	@.ci/deps redis-server gcc
-	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m ./...
-	$(MAKE) modules RACE=-race
-
-.PHONY: long
-long: ## the tests that -short shortens, at full length with the race detector
+race: ## all tests of the module at full length, and those of the other modules, with the race detector
 	@.ci/deps redis-server gcc postgres
-	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd dev examples internal jobs locking replica scheduler stores | grep -v -E '^(dev/(bench|browser|deploy|integration|interop)|stores/(etcd|zookeeper))/' | sed 's|^|./|')))
+	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m ./...
+	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
+	$(MAKE) modules RACE=-race
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os/exec"
+	"regexp"
+)
+
+// A load is how a part uses the machine.
+type load int
+
+const (
+	waits    load = iota // most of the time for leases, servers and processes
+	computes             // on all cores
+	measures             // times of its own: nothing else may run
+)
+
+// A part of the proof.
+type part struct {
+	name   string
+	says   string // what it shows
+	target string // of make, or several
+	load   load
+	proves bool           // a promise, not what is shipped
+	code   []string       // the folders that it speaks for, and its own
+	drop   *regexp.Regexp // lines that its page leaves out; nil: none
+	needs  string         // a program that not every system has; without it only who names the part runs it
+}
+
+// product are the folders of the product; kits those of what hurts real processes.
+var (
+	product = []string{"go.mod", "cmd", "internal", "jobs", "locking", "replica", "scheduler", "stores/postgres"}
+	kits    = append([]string{"internal/testkit", "dev/integration"}, product...)
+)
+
+var (
+	// Of a test's output, what says no more than that it ran.
+	verbose = regexp.MustCompile(`^ *(=== |--- PASS: .*/)|^(PASS|FAIL)?$|^(\?|testing: warning)|no tests to run|^make`)
+	rounds  = regexp.MustCompile(`^ *[0-9]+s +(round|$)|^make`)
+)
+
+// parts are in the order in which they begin. Long ones begin first.
+var parts = []part{
+	{"promotions", "PostgreSQL and Sentinels: servers that are promoted again and again, all kits", "promotions", waits, true, append([]string{"dev/integration/failover", "dev/integration/pgstore"}, kits...), verbose, ""},
+	{"mutants", "each planted bug is caught by a test that names it", "mutants", computes, true, append([]string{"dev/mutants", "stores"}, kits...), nil, ""},
+	{"zookeeper", "ZooKeeper: all kits, members and replicas killed, frozen and cut off", "zookeeper", waits, true, append([]string{"stores/zookeeper"}, kits...), verbose, ""},
+	{"sim", "whole clusters in virtual time, and a million claims of locks", "sim", computes, true, append([]string{"dev/sim"}, product...), verbose, ""},
+	{"etcd", "etcd: all kits, members and replicas killed, frozen and cut off", "etcd", waits, true, append([]string{"stores/etcd"}, kits...), verbose, ""},
+	{"race", "all tests at full length, with the race detector", "race", computes, true, append([]string{"dev", "stores", "examples"}, product...), verbose, ""},
+	{"campaign", "Redis nodes: processes and nodes killed, frozen and restarted", "campaign", waits, true, kits, verbose, ""},
+	{"faults", "each fault of docs/faults.md, on real servers and holders", "faults", waits, true, append([]string{"dev/faults"}, kits...), verbose, ""},
+	{"model", "the rules of claims and of membership, exhaustively", "model", computes, true, []string{"dev/model", "locking/redlock/PROTOCOL.md"}, nil, ""},
+	{"differential", "the scripts of the nodes against a plain model of a node", "differential", computes, true, []string{"internal/store/quorum", "internal/store/protocol"}, verbose, ""},
+	{"upgrade", "the last release beside this one, both ways round", "upgrade", waits, true, append([]string{".ci/released"}, kits...), verbose, ""},
+	{"ci", "what CI runs: tests, linters, vulnerabilities, other modules, a browser, foreign clients", "test checks", computes, false, append([]string{"dev", "stores", "examples", "docs"}, product...), verbose, ""},
+	{"release", "archives and packages, built twice and compared", "release-check", computes, false, append([]string{"dev/release"}, product...), verbose, ""},
+	{"image", "the container image, as its user on a read-only root", "image-check", waits, false, append([]string{"dev/integration/image"}, product...), verbose, ""},
+	{"chart", "the Helm chart with each of its values", "chart", computes, false, []string{"deploy", "dev/deploy"}, verbose, ""},
+	{"site", "links, search and accessibility of the site", "site-check", waits, false, []string{"docs", "dev/browser"}, verbose, ""},
+	{"valkey", "the tests of the scripts on valkey-server", "valkey", waits, false, []string{"internal/store/quorum", "locking"}, verbose, "valkey-server"},
+	{"bench", "this project beside its peers, as ratios", "bench", measures, false, append([]string{"dev/bench"}, product...), rounds, ""},
+}
+
+// isHere reports whether the system has what the part needs.
+func (p part) isHere() bool {
+	_, err := exec.LookPath(p.needs)
+	return p.needs == "" || err == nil
+}
+
+func partNames() (names []string) {
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}

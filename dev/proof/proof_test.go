@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// newTree is a repository with one commit, of a Makefile with these targets.
+func newTree(t *testing.T, targets string) *tree {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{"Makefile": targets, ".gitignore": "bin\n", "code/a.go": "package a\n", results + "/.keep": ""} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, root, "init", "-q")
+	commit(t, root)
+	tree, err := openTree(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func git(t *testing.T, root string, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "git", args...)
+	command.Dir = root
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v: %s", args, err, output)
+	}
+}
+
+func commit(t *testing.T, root string) {
+	t.Helper()
+	git(t, root, "add", "-A")
+	git(t, root, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "a change")
+}
+
+func page(t *testing.T, tree *tree, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(tree.root, results, name+".md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A page says what ran, and has no path of the machine. A part that fails has a page, too.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	tree := newTree(t, "good:\n\t@echo figures at $(CURDIR)/x.go 7; echo === RUN\nbad:\n\t@echo why; false\n")
+	good := part{name: "mutants", target: "good", drop: verbose}
+	bad := part{name: "sim", target: "bad", load: computes, drop: verbose}
+	err := tree.run(t.Context(), []part{good, bad})
+	if err == nil || !strings.Contains(err.Error(), "sim failed") || strings.Contains(err.Error(), "mutants") {
+		t.Errorf("run = %v, want the failed part alone", err)
+	}
+	text := page(t, tree, "mutants")
+	if !strings.Contains(text, "\nfigures at x.go 7\n") || strings.Contains(text, "===") || strings.Contains(text, tree.root) {
+		t.Errorf("the page is\n%s", text)
+	}
+	h, err := tree.read(good)
+	if err != nil || h.Result != "passed" || h.Commit != tree.begunAt || h.Command != "make good" || len(h.Load) != 2 {
+		t.Errorf("its head is %+v, %v", h, err)
+	}
+	if h, err := tree.read(bad); err != nil || h.Result != "FAILED" || !strings.Contains(page(t, tree, "sim"), "why\n") {
+		t.Errorf("the head of the failed part is %+v, %v", h, err)
+	}
+}
+
+// The index tells which pages are older than the code they speak for.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	tree := newTree(t, "good:\n\t@true\n")
+	for _, p := range []part{{name: "mutants", target: "good"}, {name: "sim", target: "good"}} {
+		if err := tree.run(t.Context(), []part{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := func() map[string]string {
+		t.Helper()
+		text, err := tree.index(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		for line := range strings.Lines(text) {
+			if cells := strings.Split(line, "|"); len(cells) > 5 {
+				all[strings.Trim(cells[1], " []()")] = strings.TrimSpace(cells[2] + ";" + cells[4])
+			}
+		}
+		return all
+	}
+	if got := rows()["mutants](mutants.md"]; !regexp.MustCompile(`^passed +; nothing$`).MatchString(got) {
+		t.Errorf("right after a run: %q", got)
+	}
+	if got := rows()["bench"]; !strings.HasPrefix(got, "never run") {
+		t.Errorf("without a page: %q", got)
+	}
+	// Their code is among the folders of the product.
+	path := filepath.Join(tree.root, "scheduler", "a.go")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("package a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, tree.root)
+	if got := rows()["sim](sim.md"]; !strings.HasSuffix(got, "1 files") {
+		t.Errorf("after a change of its code: %q", got)
+	}
+}
+
+// Nothing runs beside what measures.
+func TestBenchmarksRunAlone(t *testing.T) {
+	t.Parallel()
+	tree := newTree(t, "slow:\n\t@mkdir bin/running.$$$$ && sleep 0.3 && rmdir bin/running.$$$$\nmeasured:\n\t@! ls bin/running.* 2>/dev/null\n")
+	err := tree.run(t.Context(), []part{
+		{name: "bench", target: "measured", load: measures}, {name: "sim", target: "slow", load: computes}, {name: "etcd", target: "slow"},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// An interrupted part leaves the page of its last run.
+func TestInterruptedPartHasNoPage(t *testing.T) {
+	t.Parallel()
+	tree := newTree(t, "hangs:\n\t@touch bin/begun; sleep 100\n")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- tree.run(ctx, []part{{name: "sim", target: "hangs"}}) }()
+	for {
+		if _, err := os.Stat(filepath.Join(tree.root, "bin/begun")); err == nil {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended with %v", err)
+		default:
+		}
+	}
+	stop()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "canceled") {
+		t.Errorf("run = %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(tree.root, results, "sim.md")); !os.IsNotExist(err) {
+		t.Errorf("there is a page: %v", err)
+	}
+}
+
+// Parts have a target, and speak for folders that exist. Every night each runs in a job of its own.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		for target := range strings.FieldsSeq(p.target) {
+			if !strings.Contains(string(makefile), "\n"+target+":") {
+				t.Errorf("%s makes %s, which the Makefile has not", p.name, target)
+			}
+		}
+		for _, path := range p.code {
+			if _, err := os.Stat("../../" + path); err != nil {
+				t.Errorf("%s speaks for %s: %v", p.name, path, err)
+			}
+		}
+	}
+	text, err := os.ReadFile("../../.github/workflows/full.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		Jobs map[string]struct {
+			Strategy struct{ Matrix struct{ Part []string } }
+		}
+	}
+	if err := yaml.Unmarshal(text, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, p := range parts {
+		if p.needs == "" {
+			want = append(want, p.name)
+		}
+	}
+	if got := workflow.Jobs["part"].Strategy.Matrix.Part; !slices.Equal(got, want) {
+		t.Errorf("every night it runs\n%q, want\n%q", got, want)
+	}
+}
+
+// Parts are chosen by name.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	if list, err := choose([]string{"sim", "mutants"}, false); err != nil || len(list) != 2 {
+		t.Errorf("two parts: %v, %v", list, err)
+	}
+	if _, err := choose([]string{"sim", "simm"}, false); err == nil || !strings.Contains(err.Error(), "promotions") {
+		t.Errorf("a part that does not exist: %v", err)
+	}
+	proof, err := choose(nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if full, err := choose(nil, true); err != nil || len(full) <= len(proof) {
+		t.Errorf("all are %d parts, those of a proof %d: %v", len(full), len(proof), err)
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// logs is where a part's output goes.
+const logs = "bin/proof"
+
+// run runs the parts and writes their pages. The error names those that failed.
+func (t *tree) run(ctx context.Context, list []part) error {
+	lanes := map[load][]part{}
+	for _, p := range list {
+		lanes[p.load] = append(lanes[p.load], p)
+	}
+	errs := make([]error, 3)
+	var beside sync.WaitGroup
+	for _, l := range []load{waits, computes} {
+		beside.Go(func() { errs[l] = t.oneByOne(ctx, lanes[l]) })
+	}
+	beside.Wait()
+	errs[measures] = t.oneByOne(ctx, lanes[measures])
+	return errors.Join(errs...)
+}
+
+func (t *tree) oneByOne(ctx context.Context, list []part) error {
+	var errs []error
+	for _, p := range list {
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, context.Cause(ctx))...)
+		}
+		errs = append(errs, t.runPart(ctx, p))
+	}
+	return errors.Join(errs...)
+}
+
+// runPart runs one part. An interrupted one leaves the page of its last run.
+func (t *tree) runPart(ctx context.Context, p part) error {
+	path := filepath.Join(t.root, logs, p.name+".log")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	log, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	command := exec.CommandContext(ctx, "make", append([]string{"--no-print-directory"}, strings.Fields(p.target)...)...)
+	command.Dir, command.Stdout, command.Stderr = t.root, log, log
+	// All that it starts ends with it.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
+	command.WaitDelay = 20 * time.Second
+
+	fmt.Printf("%s: begins, see %s/%s.log\n", p.name, logs, p.name)
+	h := head{Part: p.name, Date: time.Now().UTC().Format(time.DateOnly), Machine: t.machine, Command: "make " + p.target, Load: []string{machineLoad()}}
+	begun := time.Now()
+	ran := command.Run()
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", p.name, context.Cause(ctx))
+	}
+	if command.ProcessState == nil {
+		return fmt.Errorf("%s was not started: %w", p.name, ran)
+	}
+	h.Result, h.Seconds = "passed", int(time.Since(begun).Seconds())
+	h.ProcessorSeconds = int((command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds())
+	h.Load = append(h.Load, machineLoad())
+	if ran != nil {
+		h.Result = "FAILED"
+	}
+	// As it is now: a commit meanwhile would not be what was run.
+	if h.Commit, err = t.commit(ctx); err == nil && h.Commit != t.begunAt {
+		h.Result += ", while the tree changed from " + t.begunAt
+	}
+	output, readErr := os.ReadFile(path)
+	err = errors.Join(err, readErr, t.writePage(p, h, string(output)))
+	fmt.Printf("%s: %s in %d s, %d s of the processor\n", p.name, h.Result, h.Seconds, h.ProcessorSeconds)
+	if ran != nil {
+		err = errors.Join(err, fmt.Errorf("%s failed: see %s/%s.log", p.name, logs, p.name))
+	}
+	return err
+}
+
+// machineLoad is the average number of processes that ran or were ready in the last minute;
+// empty if the system does not say.
+func machineLoad() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	average, _, _ := strings.Cut(string(text), " ")
+	return average
+}
