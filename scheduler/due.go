@@ -1,101 +1,50 @@
 package scheduler
 
 import (
-	"container/heap"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
-// A dueQueue orders jobs by the start of their next tick. Many jobs are due at the same
-// instants, so jobs with the same start are usually linked: the heap has one of them, and
-// the others cost nothing to order.
-type dueQueue struct {
-	heads  dueHeap
-	recent [64]*jobState // heads that others may join, by a hash of their start
-}
+// A dueQueue orders jobs by the start of their next tick. It is a heap.
+type dueQueue []*jobState
 
 // first is the job with the next tick, nil if none has one.
-func (q *dueQueue) first() *jobState {
-	if len(q.heads) == 0 {
+func (q dueQueue) first() *jobState {
+	if len(q) == 0 {
 		return nil
 	}
-	return q.heads[0]
+	return q[0]
 }
 
 // any reports whether a tick is due.
-func (q *dueQueue) any(now time.Time) bool {
-	first := q.first()
-	return first != nil && !first.next.start().After(now)
+func (q dueQueue) any(now time.Time) bool { return len(q) > 0 && !q[0].next.start().After(now) }
+
+// Len implements heap.Interface.
+func (q dueQueue) Len() int { return len(q) }
+
+// Less implements heap.Interface.
+func (q dueQueue) Less(i, j int) bool { return q[i].next.start().Before(q[j].next.start()) }
+
+// Swap implements heap.Interface.
+func (q dueQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].position, q[j].position = i, j
 }
 
-// recentHead is where a head with the start of j is found, if it is still known.
-func (q *dueQueue) recentHead(j *jobState) **jobState {
-	return &q.recent[job.Scramble(uint64(j.next.start().UnixMilli()))%uint64(len(q.recent))]
-}
-
-// add inserts a job that has a next tick.
-func (q *dueQueue) add(j *jobState) {
-	slot := q.recentHead(j)
-	head := *slot
-	if head == nil || !head.next.start().Equal(j.next.start()) {
-		*slot = j
-		heap.Push(&q.heads, j)
-		return
-	}
-	j.before, j.behind = head, head.behind
-	if j.behind != nil {
-		j.behind.before = j
-	}
-	head.behind = j
-}
-
-// remove removes a job, before its next tick changes.
-func (q *dueQueue) remove(j *jobState) {
-	if j.behind != nil {
-		j.behind.before = j.before
-	}
-	if j.before != nil {
-		j.before.behind = j.behind
-	} else {
-		q.replace(j, j.behind)
-	}
-	j.before, j.behind = nil, nil
-}
-
-// replace makes the next of its list the head, or removes the head.
-func (q *dueQueue) replace(head, next *jobState) {
-	if slot := q.recentHead(head); *slot == head {
-		*slot = next
-	}
-	if next == nil {
-		heap.Remove(&q.heads, head.position)
-		return
-	}
-	next.position, q.heads[head.position] = head.position, next
-}
-
-// A dueHeap implements heap.Interface.
-type dueHeap []*jobState
-
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].next.start().Before(h[j].next.start()) }
-func (h dueHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].position, h[j].position = i, j
-}
-
-func (h *dueHeap) Push(x any) {
+// Push implements heap.Interface.
+func (q *dueQueue) Push(x any) {
 	j := x.(*jobState)
-	j.position = len(*h)
-	*h = append(*h, j)
+	j.position = len(*q)
+	*q = append(*q, j)
 }
 
-func (h *dueHeap) Pop() any {
-	last := len(*h) - 1
-	j := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
+// Pop implements heap.Interface.
+func (q *dueQueue) Pop() any {
+	last := len(*q) - 1
+	j := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
 	return j
 }
 

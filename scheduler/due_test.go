@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"container/heap"
 	"slices"
 	"testing"
 	"time"
@@ -8,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A dueQueue yields jobs in the order of their starts, after any changes. One job of those
-// with the same start orders all.
+// A dueQueue yields jobs in the order of their starts, after any changes.
 func TestDueQueueKeepsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -20,7 +20,7 @@ func TestDueQueueKeepsOrder(t *testing.T) {
 			"add": func(t *rapid.T) {
 				at := start.Draw(t, "start")
 				j := &jobState{next: due{at: at}}
-				q.add(j)
+				heap.Push(&q, j)
 				in = append(in, j)
 			},
 			"remove": func(t *rapid.T) {
@@ -28,7 +28,7 @@ func TestDueQueueKeepsOrder(t *testing.T) {
 					t.Skip("nothing to remove")
 				}
 				i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
-				q.remove(in[i])
+				heap.Remove(&q, in[i].position)
 				in = slices.Delete(in, i, i+1)
 			},
 			"": func(t *rapid.T) {
@@ -49,32 +49,10 @@ func TestDueQueueKeepsOrder(t *testing.T) {
 				t.Fatalf("%d jobs are left, after %v comes %+v", n, last, j)
 			}
 			last = j.next.start()
-			q.remove(j)
+			heap.Remove(&q, j.position)
 		}
 		if q.first() != nil {
 			t.Fatal("a job that was removed is first")
 		}
 	})
-}
-
-// Jobs with the same start need one place in the heap.
-func TestDueQueueHasOneOfThoseThatComeTogether(t *testing.T) {
-	t.Parallel()
-	var q dueQueue
-	second := func(s int) due { return due{at: time.Unix(int64(s), 0).UTC()} }
-	for i := range 1000 {
-		q.add(&jobState{next: second(i % 10)})
-	}
-	for range 5000 { // each moves on by ten seconds, five times
-		j := q.first()
-		q.remove(j)
-		j.next.at = j.next.at.Add(10 * time.Second)
-		q.add(j)
-	}
-	if n := len(q.heads); n != 10 {
-		t.Errorf("%d heads for 10 instants", n)
-	}
-	if at := q.first().next.start(); !at.Equal(time.Unix(50, 0)) {
-		t.Errorf("the first is due at %v", at)
-	}
 }

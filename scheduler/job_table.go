@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
 	"time"
 
@@ -12,10 +13,8 @@ import (
 type jobState struct {
 	*job.Job     // for attempts that start now; earlier ones keep theirs
 	next     due // the queued tick; zero if it never fires again
-	position int // in the queue's heap, unless it is linked behind another
+	position int // in the table's dueQueue, if it has a next tick
 	index    int // in the table's list
-
-	before, behind *jobState // jobs due at the same instant; see dueQueue
 
 	queues  []*tickQueue
 	running []*ticket // oldest first
@@ -39,7 +38,7 @@ func (t *jobTable) add(j *jobState) {
 	j.index = len(t.list)
 	t.list = append(t.list, j)
 	if !j.next.isZero() {
-		t.due.add(j)
+		heap.Push(&t.due, j)
 	}
 }
 
@@ -104,12 +103,14 @@ func (t *jobTable) running() []string {
 
 // reschedule sets the job's next tick, if any.
 func (t *jobTable) reschedule(j *jobState, next due) {
-	if !j.next.isZero() {
-		t.due.remove(j)
-	}
-	j.next = next
-	if !next.isZero() {
-		t.due.add(j)
+	had := !j.next.isZero()
+	switch j.next = next; {
+	case had && next.isZero():
+		heap.Remove(&t.due, j.position)
+	case had:
+		heap.Fix(&t.due, j.position)
+	case !next.isZero():
+		heap.Push(&t.due, j)
 	}
 }
 

@@ -118,9 +118,9 @@ type Lease struct {
 }
 
 // ID identifies a run: the same for every call and attempt of a tick, and of no other tick
-// in any stream.
+// in any stream. So a half-done run can be found again.
 func (e Entry) ID() string {
-	id := runID(e.Job, e.OrderKey())
+	id := e.Job + "@" + e.OrderKey().UTC().Format("20060102T150405.000Z")
 	if e.Stream != "" {
 		id += "." + e.Stream
 	}
@@ -170,42 +170,6 @@ func (e Entry) Plain() bool {
 // HandedOver reports whether e is a run that a drain has ended and another replica runs
 // again: an Interrupted one with a known end.
 func (e Entry) HandedOver() bool { return e.Outcome == Interrupted && !e.Finished.IsZero() }
-
-// runID is the id of the run of a scheduled tick. It is deterministic, so a half-done run
-// can be identified. In other streams use Entry.ID.
-func runID(job string, tick time.Time) string {
-	var space [128]byte
-	return string(appendStamp(append(append(space[:0], job...), '@'), tick))
-}
-
-// appendStamp appends t.UTC().Format("20060102T150405.000Z"), but much faster: every run
-// has an id.
-func appendStamp(b []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	hour, minute, second := t.Clock()
-	if year < 0 || year > 9999 {
-		return t.AppendFormat(b, "20060102T150405.000Z")
-	}
-	b = appendDigits(b, 10*1000*year+100*int(month)+day, 8)
-	b = append(b, 'T')
-	b = appendDigits(b, 10*1000*hour+100*minute+second, 6)
-	b = append(b, '.')
-	b = appendDigits(b, t.Nanosecond()/int(time.Millisecond), 3)
-	return append(b, 'Z')
-}
-
-// appendDigits appends n with zeros in front.
-func appendDigits(b []byte, n, digits int) []byte {
-	for range digits {
-		b = append(b, '0')
-	}
-	for i := len(b) - 1; n > 0; i-- {
-		b[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return b
-}
 
 // Beats are the extensions of a run's lease: their number, the last ones and the worst.
 type Beats struct {

@@ -154,39 +154,26 @@ func newClaimPermits(most int) *claimPermits {
 }
 
 // note adapts the number of permits to the result of a try or a look that began at that time.
-func (t *claimPermits) note(begun time.Time, err error) {
-	if unanswered(err) {
-		t.silence(begun)
-	} else {
-		t.answer()
-	}
-}
-
-// silence halves the claim permits after a request that began at that time was not answered, once
-// for all that were under way together.
-func (t *claimPermits) silence(begun time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if begun.Before(t.halved) {
-		return
-	}
-	t.limit, t.answers, t.halved = max(1, t.limit/2), 0, time.Now()
-	t.fewer.Store(t.limit < t.most)
-}
-
-// answer counts an answer, and adds a claim permit after enough of them.
-func (t *claimPermits) answer() {
-	if !t.fewer.Load() {
+func (p *claimPermits) note(begun time.Time, err error) {
+	silent := unanswered(err)
+	if !silent && !p.fewer.Load() {
 		return // the usual case
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.answers++; t.answers >= t.limit && t.limit < t.most {
-		t.limit++
-		t.answers = 0
-		t.fewer.Store(t.limit < t.most)
-		t.grant()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case silent && begun.Before(p.halved): // once for all that were under way together
+		return
+	case silent:
+		p.limit, p.answers, p.halved = max(1, p.limit/2), 0, time.Now()
+	default:
+		if p.answers++; p.answers >= p.limit && p.limit < p.most {
+			p.limit++
+			p.answers = 0
+			p.grant()
+		}
 	}
+	p.fewer.Store(p.limit < p.most)
 }
 
 // claimOrder orders attempts that wait for a claim permit.

@@ -95,8 +95,8 @@ func TestTurnsAreKept(t *testing.T) {
 					}
 				}
 			},
-			"answer":  func(*rapid.T) { permits.answer() },
-			"silence": func(*rapid.T) { permits.silence(time.Now()) },
+			"answer":  func(*rapid.T) { permits.note(time.Time{}, nil) },
+			"silence": func(*rapid.T) { permits.note(time.Now(), locking.ErrNoQuorum) },
 			"": func(t *rapid.T) {
 				given, patient := have, 0
 				for _, w := range waiting {
@@ -128,22 +128,22 @@ func TestTurnsFollowAnswers(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for range 50 {
-			permits.silence(asked)
+			permits.note(asked, locking.ErrNoQuorum)
 		}
 		want(50, "after what was asked together")
 		for range 50 {
 			time.Sleep(time.Second)
-			permits.silence(time.Now())
+			permits.note(time.Now(), locking.ErrNoQuorum)
 		}
 		want(1, "while nobody answers")
-		permits.answer()
+		permits.note(time.Time{}, nil)
 		want(2, "after an answer")
 		for range 2 + 3 + 4 {
-			permits.answer()
+			permits.note(time.Time{}, nil)
 		}
 		want(5, "after ten answers")
 		for range 10_000 {
-			permits.answer()
+			permits.note(time.Time{}, nil)
 		}
 		want(100, "in the end")
 	})
