@@ -31,10 +31,10 @@ help: ## list these commands
 build: ## build bin/quorate
 	go build -o bin/quorate ./cmd/quorate
 
-# Packages whose tests run with the race detector: it compiles everything once more and costs
-# several times the processor time, so the others, which start many processes or are simulated,
-# and the other modules have it in `make race`.
-RACED := ./locking/... ./jobs/... ./internal/console/webhook ./internal/store/quorum/client ./internal/config ./internal/console/... ./replica/dashboard ./scheduler/schedtest
+# Packages whose tests run with the race detector here: claims, leases and attempts. It compiles
+# everything once more and costs several times the processor time, so the others have it in
+# `make race` alone.
+RACED := ./locking/... ./jobs/... ./internal/store/quorum/client ./scheduler/internal/...
 
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
 ENGINE := ./scheduler ./scheduler/schedtest
