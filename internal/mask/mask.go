@@ -259,13 +259,10 @@ type Writer struct {
 }
 
 // Writer returns a Writer to the given one. Close it at the end of the text.
-func (m *Mask) Writer(to io.Writer) *Writer { return &Writer{mask: m, to: to} }
+func (m *Mask) Writer(to io.Writer) *Writer { return &Writer{mask: cmp.Or(m, new(Mask)), to: to} }
 
 // Write masks what is known to be no beginning of a secret.
 func (w *Writer) Write(text []byte) (int, error) {
-	if w.mask == nil {
-		return w.to.Write(text)
-	}
 	w.kept = append(w.kept, text...)
 	if err := w.pass(w.mask.begun(w.kept)); err != nil {
 		return 0, err
@@ -276,9 +273,6 @@ func (w *Writer) Write(text []byte) (int, error) {
 // Close passes on what was kept. What may be the beginning of a secret is hidden: the text may
 // have been cut there.
 func (w *Writer) Close() error {
-	if w.mask == nil {
-		return nil
-	}
 	if err := w.pass(w.mask.begun(w.kept)); err != nil {
 		return err
 	}

@@ -85,27 +85,20 @@ func mark(text string) marked {
 func (m marked) number(i int) string { return fmt.Sprintf("%s%0*d", m.prefix, markDigits, i) }
 
 // shown is a part of the text as it was before its references were marked.
-func (m marked) shown(part string) string {
-	return m.fill(part, func(literal string) string { return literal })
-}
+func (m marked) shown(part string) string { return m.fill(part, false) }
 
 // hidden is the references in a part of the text, and stars for all else.
-func (m marked) hidden(part string) string {
-	return m.fill(part, func(literal string) string {
-		if literal == "" {
-			return ""
-		}
-		return stars
-	})
-}
+func (m marked) hidden(part string) string { return m.fill(part, true) }
 
-// fill puts the references back into a part of the text, and what write makes of each
-// literal beside them.
-func (m marked) fill(part string, write func(literal string) string) string {
+// fill puts the references back into a part of the text, beside what else it has or stars for that.
+func (m marked) fill(part string, hide bool) string {
 	var text strings.Builder
 	for {
 		literal, rest, found := strings.Cut(part, m.prefix)
-		text.WriteString(write(literal))
+		if hide && literal != "" {
+			literal = stars
+		}
+		text.WriteString(literal)
 		if !found {
 			return text.String()
 		}
@@ -121,13 +114,9 @@ func (m marked) redacted(u *url.URL, secret bool) string {
 	text := u.Scheme + "://"
 	if u.User != nil {
 		password, has := u.User.Password()
-		switch {
-		case has:
-			text += m.shown(u.User.Username()) + ":" + m.hidden(password)
-		case secret: // it may be a token
-			text += m.hidden(u.User.Username())
-		default:
-			text += m.shown(u.User.Username())
+		text += m.fill(u.User.Username(), secret && !has) // without a password it may be a token
+		if has {
+			text += ":" + m.hidden(password)
 		}
 		text += "@"
 	}
