@@ -110,16 +110,8 @@ func key(t reflect.Type, text string) (reflect.Value, error) {
 		err = parseDuration(k.Interface().(*time.Duration), text)
 	case dst.Kind() == reflect.String:
 		dst.SetString(text)
-	case dst.CanInt():
-		n, bad := strconv.ParseInt(text, 10, t.Bits())
-		if dst.SetInt(n); bad != nil {
-			err = fmt.Errorf("is no whole number of the type %s", t.Kind())
-		}
-	case dst.CanUint():
-		n, bad := strconv.ParseUint(text, 10, t.Bits())
-		if dst.SetUint(n); bad != nil {
-			err = fmt.Errorf("is no whole number of the type %s", t.Kind())
-		}
+	case !setWhole(dst, text):
+		err = fmt.Errorf("is no whole number of the type %s", t.Kind())
 	}
 	return dst, err
 }
@@ -194,31 +186,34 @@ func (w *Walker) scalar(dst reflect.Value, v any, path []string) {
 }
 
 func (w *Walker) whole(dst reflect.Value, v any, path []string) {
-	var text string
-	src := reflect.ValueOf(v)
-	switch {
-	case src.CanInt():
-		text = strconv.FormatInt(src.Int(), 10)
-	case src.CanUint():
-		text = strconv.FormatUint(src.Uint(), 10)
-	default:
+	if kindOf(v) != Whole {
 		w.mismatch(path, v, Whole)
 		return
 	}
-	bits := dst.Type().Bits()
-	if dst.CanUint() {
-		if n, err := strconv.ParseUint(text, 10, bits); err == nil {
-			dst.SetUint(n)
-		} else {
-			w.fail(path, "%s is out of range: want 0 to %d", text, ^uint64(0)>>(64-bits))
-		}
-		return
-	}
-	if n, err := strconv.ParseInt(text, 10, bits); err == nil {
-		dst.SetInt(n)
-	} else {
+	text, bits := fmt.Sprintf("%d", v), dst.Type().Bits()
+	switch {
+	case setWhole(dst, text):
+	case dst.CanUint():
+		w.fail(path, "%s is out of range: want 0 to %d", text, ^uint64(0)>>(64-bits))
+	default:
 		w.fail(path, "%s is out of range: want %d to %d", text, int64(-1)<<(bits-1), int64(1)<<(bits-1)-1)
 	}
+}
+
+// setWhole sets an integer, if the text is one that fits.
+func setWhole(dst reflect.Value, text string) bool {
+	if dst.CanUint() {
+		n, err := strconv.ParseUint(text, 10, dst.Type().Bits())
+		if err == nil {
+			dst.SetUint(n)
+		}
+		return err == nil
+	}
+	n, err := strconv.ParseInt(text, 10, dst.Type().Bits())
+	if err == nil {
+		dst.SetInt(n)
+	}
+	return err == nil
 }
 
 func (w *Walker) float(dst reflect.Value, v any, path []string) {

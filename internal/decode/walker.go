@@ -7,6 +7,8 @@ package decode
 
 import (
 	"fmt"
+	"io"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -315,6 +317,18 @@ func Map(v any, path []string, leaf func(v any, path []string) (any, error)) (an
 		return c, nil
 	default:
 		return leaf(v, path)
+	}
+}
+
+// Texts yields the texts in the tree v with their paths, sorted by key.
+func Texts(v any, path []string) iter.Seq2[[]string, string] {
+	return func(yield func([]string, string) bool) {
+		_, _ = Map(v, path, func(leaf any, path []string) (any, error) {
+			if text, ok := leaf.(string); ok && !yield(path, text) {
+				return nil, io.EOF // no more are wanted
+			}
+			return nil, nil
+		})
 	}
 }
 
