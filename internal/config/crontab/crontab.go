@@ -3,9 +3,11 @@
 package crontab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/internal/config"
@@ -39,7 +41,7 @@ type Result struct {
 // Import converts the text of a crontab. The error is a *config.Error with every line that
 // cron or Quorate cannot read.
 func Import(text string, opts Options) (Result, error) {
-	r := &reader{opts: opts, env: map[string]string{"SHELL": "/bin/sh"}, names: map[string]int{}, users: map[string]bool{}}
+	r := &reader{opts: opts, env: map[string]string{"SHELL": "/bin/sh"}, names: map[string]bool{}, users: map[string]bool{}}
 	for line := range strings.Lines(text) {
 		r.number++
 		line, ended := strings.CutSuffix(line, "\n")
@@ -71,7 +73,7 @@ type reader struct {
 	above   []string // the comment directly above the line
 	loose   []string // comments since the last job that belong to none
 	jobs    []job
-	names   map[string]int
+	names   map[string]bool
 	users   map[string]bool
 	notes   []config.Problem
 	wrong   []config.Problem
@@ -175,25 +177,20 @@ type cursor struct {
 }
 
 // word returns the next word and the byte at which it begins.
-func (c *cursor) word() (string, int) {
-	c.skip()
-	at := c.pos
-	for c.pos < len(c.line) && c.line[c.pos] != ' ' && c.line[c.pos] != '\t' {
-		c.pos++
+func (c *cursor) word() (word string, at int) {
+	word, at = c.rest()
+	if end := strings.IndexAny(word, " \t"); end >= 0 {
+		word = word[:end]
 	}
-	return c.line[at:c.pos], at
-}
-
-func (c *cursor) skip() {
-	for c.pos < len(c.line) && (c.line[c.pos] == ' ' || c.line[c.pos] == '\t') {
-		c.pos++
-	}
+	c.pos = at + len(word)
+	return word, at
 }
 
 // rest returns what follows, and the byte at which it begins.
-func (c *cursor) rest() (string, int) {
-	c.skip()
-	return c.line[c.pos:], c.pos
+func (c *cursor) rest() (rest string, at int) {
+	rest = strings.TrimLeft(c.line[c.pos:], " \t")
+	c.pos = len(c.line) - len(rest)
+	return rest, c.pos
 }
 
 // A job is as config.yaml has it.
@@ -331,24 +328,20 @@ var (
 
 // jobName suggests a name for the job with the command.
 func jobName(command string) string {
-	for _, m := range program.FindAllStringSubmatch(command, -1) {
-		if !helpers.MatchString(m[1]) {
-			return m[1][:min(len(m[1]), 90)]
-		}
-	}
-	name := aWord.FindString(command)
-	if name == "" {
-		return "job"
+	name := cmp.Or(aWord.FindString(command), "job")
+	programs := program.FindAllStringSubmatch(command, -1)
+	if i := slices.IndexFunc(programs, func(m []string) bool { return !helpers.MatchString(m[1]) }); i >= 0 {
+		name = programs[i][1]
 	}
 	return name[:min(len(name), 90)]
 }
 
 // unique adds a number to a name that is taken.
 func (r *reader) unique(name string) string {
-	for base, n := name, 2; r.names[name] > 0; n++ {
+	for base, n := name, 2; r.names[name]; n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
-	r.names[name]++
+	r.names[name] = true
 	return name
 }
 
