@@ -94,8 +94,8 @@ func nodes(c *Config, ps *problems) membership.Config {
 		Timeout:   c.Redis.NodeTimeout,
 		Grace:     c.Redis.RestartGrace,
 		TTL:       c.Lock.TTL,
-		Durable:   of(c.Redis.Durable),
-		Copies:    of(c.Redis.Copies),
+		Durable:   deref(c.Redis.Durable),
+		Copies:    deref(c.Redis.Copies),
 	}
 	var err error
 	if cfg.TLS, err = load(c.Redis.TLS); err != nil {
@@ -157,10 +157,10 @@ func load(t settings.TLS) (*tls.Config, error) {
 func (c *Config) SchedulerConfig() scheduler.Config {
 	return scheduler.Config{
 		Labels: c.Replica.Labels,
-		TTL:    c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.safetyMargin(), MaxHold: of(c.Lock.MaxHold),
-		Stagger:        cmp.Or(of(c.Scheduler.Stagger), -1), // its zero means the default
+		TTL:    c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.safetyMargin(), MaxHold: deref(c.Lock.MaxHold),
+		Stagger:        cmp.Or(deref(c.Scheduler.Stagger), -1), // its zero means the default
 		MaxClockOffset: c.Scheduler.MaxClockOffset, DrainTimeout: c.Scheduler.DrainTimeout,
-		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: of(c.Scheduler.ForgetAfter), MaxRunning: of(c.Scheduler.MaxRunning),
+		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: deref(c.Scheduler.ForgetAfter), MaxRunning: deref(c.Scheduler.MaxRunning),
 	}
 }
 

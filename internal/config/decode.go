@@ -22,9 +22,9 @@ import (
 func fill(ps *problems, tree map[string]any, cfg *Config) {
 	d := decoder{problems: ps, defaults: &cfg.Defaults}
 	d.walker = decode.Walker{Own: d.own, Fail: d.fail, Words: words}
-	for section := range tree {
-		if _, most := bears(section); most > 0 {
-			cfg.Defaults.History.Keep = SmallKeep
+	for _, s := range cfg.stores() {
+		if _, written := tree[s.section]; written && s.mostHistory > 0 {
+			cfg.Defaults.History.Keep = smallKeep
 		}
 	}
 	d.walker.Value(reflect.ValueOf(cfg).Elem(), tree, decode.Place{})
@@ -71,7 +71,7 @@ func (d *decoder) own(dst reflect.Value, v any, at decode.Place) (any, bool) {
 			d.at(at.Path, "%v", err)
 			return nil, false
 		}
-		v = reread(text, resolved, dst)
+		v = readResolved(text, resolved, dst)
 	}
 	return d.special(dst, v, at)
 }
@@ -122,9 +122,9 @@ func (d *decoder) special(dst reflect.Value, v any, at decode.Place) (any, bool)
 	return v, true
 }
 
-// reread takes resolved text for what it would have been in the file, where
+// readResolved takes resolved text for what it would have been in the file, where
 // anything but text is wanted.
-func reread(text, resolved string, out reflect.Value) any {
+func readResolved(text, resolved string, out reflect.Value) any {
 	var value any
 	if text == resolved || isText(out.Type()) || yaml.Unmarshal([]byte(resolved), &value) != nil {
 		return resolved
@@ -132,10 +132,8 @@ func reread(text, resolved string, out reflect.Value) any {
 	return value
 }
 
+// oneOf lists at least two values.
 func oneOf(values []string) string {
-	if len(values) == 1 {
-		return values[0] + ", the only one in this release"
-	}
 	return fmt.Sprintf("%s or %s", strings.Join(values[:len(values)-1], ", "), values[len(values)-1])
 }
 
@@ -154,24 +152,16 @@ func memberType(t reflect.Type, step string) reflect.Type {
 	switch {
 	case t == nil:
 		return nil
-	case t.Kind() == reflect.Map && t.Elem().Kind() != reflect.Interface:
-		return t.Elem()
-	case t.Kind() == reflect.Slice:
+	case t.Kind() == reflect.Slice, t.Kind() == reflect.Map && t.Elem().Kind() != reflect.Interface:
 		return t.Elem()
 	case t.Kind() == reflect.Struct:
-		return fieldOf(t, step).Type
-	}
-	return nil
-}
-
-// fieldOf returns the field of a struct that a step leads to; a zero one if there is none.
-func fieldOf(t reflect.Type, step string) decode.Field {
-	for _, field := range decode.Fields(t) {
-		if field.Name == step {
-			return field
+		for _, field := range decode.Fields(t) {
+			if field.Name == step {
+				return field.Type
+			}
 		}
 	}
-	return decode.Field{}
+	return nil
 }
 
 // words are how mistakes in the file are put.

@@ -18,8 +18,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/quorate/quorate/internal/decode"
 )
 
 // parseDocument reads the YAML of a configuration file into the origin of ps
@@ -31,7 +29,11 @@ func parseDocument(ps *problems, text []byte) (map[string]any, bool) {
 		return nil, ok
 	}
 	if root.Kind != yaml.MappingNode {
-		ps.add(position{ps.origin.file, root.Line, root.Column}, nil, "the file holds "+kindOf(root)+"; write keys and values, such as `namespace: quorate`")
+		what := "a single value"
+		if root.Kind == yaml.SequenceNode {
+			what = "a list"
+		}
+		ps.add(ps.origin.node(root), nil, "the file holds "+what+"; write keys and values, such as `namespace: quorate`")
 		return nil, false
 	}
 	dropDuplicates(ps, nil, root)
@@ -61,7 +63,7 @@ func parseNode(ps *problems, text []byte) (*yaml.Node, bool) {
 		ps.addYAML(err)
 		return nil, false
 	default:
-		ps.add(position{ps.origin.file, more.Line, more.Column}, nil, "a second YAML document begins here; keep one, without `---` between")
+		ps.add(ps.origin.node(&more), nil, "a second YAML document begins here; keep one, without `---` between")
 	}
 	return doc.Content[0], true
 }
@@ -69,27 +71,21 @@ func parseNode(ps *problems, text []byte) (*yaml.Node, bool) {
 // yamlLine finds the line in an error of the YAML parser, which has no type.
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
-// What the message of the YAML parser is about: what begins a value and must not, the second colon
-// of a line, and an alias.
-var (
-	noToken     = regexp.MustCompile("(?:^[ ]*|[:,] +|- +|[\\[{] *)([\t@`%])")
-	secondColon = regexp.MustCompile(`: .*?(:)(?: |$)`)
-	alias       = regexp.MustCompile(`(\*)[^ ]`)
-)
+// misplaced finds in a line what a message of the YAML parser is about.
+var misplaced = map[string]*regexp.Regexp{
+	"cannot start any token":         regexp.MustCompile("(?:^[ ]*|[:,] +|- +|[\\[{] *)([\t@`%])"),
+	"mapping values are not allowed": regexp.MustCompile(`: .*?(:)(?: |$)`), // the second colon
+	"unknown anchor":                 regexp.MustCompile(`(\*)[^ ]`),
+}
 
 // addYAML reports an error of the YAML parser. That names a line, often that of something
 // around the mistake or the one before, and no column.
 func (ps *problems) addYAML(err error) {
-	text := ps.origin.text
 	msg, number := splitYAMLError(err)
-	lines := bytes.SplitAfter(text, []byte("\n"))
-	ends := make([]int, len(lines)+1) // ends[i] is the length of the first i lines
-	for i, line := range lines {
-		ends[i+1] = ends[i] + len(line)
-	}
+	lines := bytes.SplitAfter(ps.origin.text, []byte("\n"))
 	// The mistake is in the first line with which the text has it.
 	first := sort.Search(len(lines), func(i int) bool {
-		again, _ := splitYAMLError(yamlError(text[:ends[i+1]]))
+		again, _ := splitYAMLError(yamlError(bytes.Join(lines[:i+1], nil)))
 		return again == msg
 	})
 	if first < len(lines) {
@@ -99,7 +95,7 @@ func (ps *problems) addYAML(err error) {
 	if number <= len(lines) {
 		line := lines[number-1]
 		at := len(line) - len(bytes.TrimLeft(line, " "))
-		for about, pattern := range map[string]*regexp.Regexp{"cannot start any token": noToken, "mapping values are not allowed": secondColon, "unknown anchor": alias} {
+		for about, pattern := range misplaced {
 			if m := pattern.FindSubmatchIndex(line); m != nil && strings.Contains(msg, about) {
 				at = m[2]
 			}
@@ -160,8 +156,8 @@ func dropDuplicates(ps *problems, p path, node *yaml.Node) {
 	case yaml.MappingNode:
 		kept := node.Content[:0]
 		first := map[string]*yaml.Node{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key, value := node.Content[i], node.Content[i+1]
+		for pair := range slices.Chunk(node.Content, 2) {
+			key, value := pair[0], pair[1]
 			if key.Kind == yaml.ScalarNode && !isMerge(key) {
 				key.Tag = "!!str"
 				if before := first[key.Value]; before != nil {
@@ -182,19 +178,8 @@ func (ps *problems) duplicate(p path, key, before *yaml.Node) {
 	if len(p) == 2 && p[0] == "jobs" {
 		what = "the job"
 	}
-	ps.add(position{ps.origin.file, key.Line, key.Column}, p, fmt.Sprintf(
+	ps.add(ps.origin.node(key), p, fmt.Sprintf(
 		"%s is defined twice, first at %s:%d:%d; rename or remove one", what, ps.origin.file, before.Line, before.Column))
-}
-
-func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.MappingNode:
-		return "a mapping"
-	default:
-		return "a single value"
-	}
 }
 
 // A path leads to a value of the configuration: keys, and indices of lists in
@@ -259,35 +244,7 @@ type origin struct {
 type override struct {
 	path  path
 	label string // such as "environment variable QUORATE__LOCK__TTL"
-}
-
-// Merge puts the settings of a program over the configuration, and notes whose they are. A zero
-// value overrides nothing; a pointer to one does.
-func (c *Config) Merge(program Config) {
-	c.merge(reflect.ValueOf(c).Elem(), reflect.ValueOf(program), nil)
-}
-
-func (c *Config) merge(settings, program reflect.Value, at path) {
-	for _, f := range decode.Fields(program.Type()) {
-		setting, own, at := settings.FieldByIndex(f.Index), program.FieldByIndex(f.Index), at.with(f.Name)
-		switch {
-		case own.IsZero():
-		case own.Kind() == reflect.Struct:
-			c.merge(setting, own, at)
-		default:
-			setting.Set(own)
-			c.Program(at...)
-		}
-	}
-}
-
-// Program notes that the value at the path is no longer that of the file.
-func (c *Config) Program(at ...string) {
-	if c.origin != nil {
-		noted := *c.origin
-		noted.overrides = append(slices.Clip(noted.overrides), override{at, "the program"})
-		c.origin = &noted
-	}
+	value any    // nil for one of the program: it is in the Config alone
 }
 
 // value returns the place of the value at p or, where it was not written, of
@@ -304,17 +261,18 @@ func (o *origin) locate(p path, key bool) position {
 	if label, ok := o.overridden(p); ok {
 		return position{file: label}
 	}
-	where := position{file: o.file, line: 1, column: 1}
 	keyNode, node, depth := find(o.root, p)
 	switch {
 	case node == nil:
+		return position{o.file, 1, 1}
 	case keyNode != nil && (key || depth < len(p) || node.Kind != yaml.ScalarNode || node.Tag == "!!null"):
-		where.line, where.column = keyNode.Line, keyNode.Column
-	default:
-		where.line, where.column = node.Line, node.Column
+		return o.node(keyNode)
 	}
-	return where
+	return o.node(node)
 }
+
+// node returns the place of a node of the file.
+func (o *origin) node(n *yaml.Node) position { return position{o.file, n.Line, n.Column} }
 
 // overridden returns the label of the last override that set p, or something
 // around it.
@@ -364,18 +322,6 @@ func (o *origin) item(p path, i int) path {
 	return p
 }
 
-// read returns the text of a file named in the configuration, relative to it.
-func (o *origin) read(file string) (string, error) {
-	if o != nil && !filepath.IsAbs(file) {
-		file = filepath.Join(filepath.Dir(o.file), file)
-	}
-	text, err := os.ReadFile(file)
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err
-	}
-	return string(text), err
-}
-
 // last is the path of what stands last in the file.
 func (o *origin) last() path {
 	var p path
@@ -410,43 +356,30 @@ func find(root *yaml.Node, p path) (key, node *yaml.Node, depth int) {
 }
 
 // member returns the key and value of a step from node, through aliases and
-// merge keys.
+// merge keys. An item of a list is its own key.
 func member(node *yaml.Node, step string) (key, value *yaml.Node) {
 	node = unalias(node)
-	if node.Kind == yaml.SequenceNode {
-		i, err := strconv.Atoi(step)
-		if err != nil || i < 0 || i >= len(node.Content) {
-			return nil, nil
+	switch node.Kind {
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(node.Content) {
+			return node.Content[i], node.Content[i]
 		}
-		return node.Content[i], node.Content[i]
-	}
-	if node.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if k := node.Content[i]; k.Value == step && !isMerge(k) {
-			return k, node.Content[i+1]
-		}
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if isMerge(node.Content[i]) {
-			if k, v := mergedMember(node.Content[i+1], step); v != nil {
-				return k, v
+	case yaml.MappingNode:
+		var merged []*yaml.Node // count only for what the mapping itself lacks
+		for pair := range slices.Chunk(node.Content, 2) {
+			switch key, value := pair[0], unalias(pair[1]); {
+			case !isMerge(key) && key.Value == step:
+				return key, pair[1]
+			case isMerge(key) && value.Kind == yaml.SequenceNode:
+				merged = append(merged, value.Content...)
+			case isMerge(key):
+				merged = append(merged, value)
 			}
 		}
-	}
-	return nil, nil
-}
-
-// mergedMember looks into the mapping, or list of mappings, of a merge key.
-func mergedMember(merged *yaml.Node, step string) (key, value *yaml.Node) {
-	merged = unalias(merged)
-	if merged.Kind != yaml.SequenceNode {
-		return member(merged, step)
-	}
-	for _, m := range merged.Content {
-		if k, v := member(m, step); v != nil {
-			return k, v
+		for _, m := range merged {
+			if key, value := member(m, step); value != nil {
+				return key, value
+			}
 		}
 	}
 	return nil, nil
@@ -460,3 +393,21 @@ func unalias(n *yaml.Node) *yaml.Node {
 }
 
 func isMerge(key *yaml.Node) bool { return key.Tag == "!!merge" }
+
+// read returns the text of a file named in the configuration, relative to it.
+func (o *origin) read(file string) (string, error) {
+	if o != nil && !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(o.file), file)
+	}
+	text, err := readFile(file)
+	return string(text), err
+}
+
+// readFile is os.ReadFile, but for the name of the file in its error.
+func readFile(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err
+	}
+	return text, err
+}

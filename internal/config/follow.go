@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 )
@@ -64,23 +65,13 @@ func (c *Config) SumNow(source Source) string {
 // Referenced is a hash of what the files held that c refers to, when it was read.
 func (c *Config) Referenced() string { return c.origin.referenced }
 
-// filesIn lists the files that a part of the configuration refers to: by ${file:…}, and those
-// of TLS.
-func filesIn(v any) (files []string) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if name, isText := v[key].(string); isText && (key == "ca_file" || key == "cert_file" || key == "key_file") {
-				files = append(files, name)
-			}
-			files = append(files, filesIn(v[key])...)
+// filesIn lists the files that a configuration refers to: by ${file:…}, and those of TLS.
+func filesIn(tree map[string]any) (files []string) {
+	for p, text := range decode.Texts(tree, nil) {
+		if slices.Contains([]string{"ca_file", "cert_file", "key_file"}, p[len(p)-1]) {
+			files = append(files, text)
 		}
-	case []any:
-		for _, item := range v {
-			files = append(files, filesIn(item)...)
-		}
-	case string:
-		for _, ref := range refs.In(v) {
+		for _, ref := range refs.In(text) {
 			if ref.Kind == "file" {
 				files = append(files, ref.Name)
 			}

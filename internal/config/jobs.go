@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
@@ -53,58 +52,6 @@ func (c *Config) JobList(registry *jobs.Registry) ([]jobs.Job, error) {
 		list = append(list, built)
 	}
 	return list, nil
-}
-
-// AddJobs adds the jobs of the program to those of the file, whose defaults hold for them, too.
-func (c *Config) AddJobs(list []jobs.Job) error {
-	read := c.Jobs
-	c.Jobs = maps.Clone(read)
-	if c.Jobs == nil {
-		c.Jobs = map[string]JobConfig{}
-	}
-	var errs []error
-	for _, job := range list {
-		_, inFile := read[job.Name]
-		_, twice := c.Jobs[job.Name]
-		switch {
-		case inFile:
-			errs = append(errs, c.Wrong("the program has a job of this name, too; rename one", "jobs", job.Name))
-		case twice:
-			errs = append(errs, c.Wrong("the program has two jobs of this name; rename one", "jobs", job.Name))
-		default:
-			c.Jobs[job.Name] = ofProgram(job, c.Defaults)
-			c.Program("jobs", job.Name)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// ofProgram returns a job of the program as a file would have it.
-func ofProgram(job jobs.Job, defaults JobPolicy) JobConfig {
-	made := JobConfig{Program: &job, Formerly: job.Key}
-	copyFields(&made, &job)
-	copyFields(&made.JobPolicy, &job)
-	made.JobPolicy = made.Or(defaults)
-	made.History.MaxBytes = max(made.History.MaxBytes, 0) // negative: no logs
-	for _, d := range []*time.Duration{&made.Jitter, &made.LateAfter, &made.Retry.AttemptTimeout, &made.History.MaxAge} {
-		*d = max(*d, 0) // jobs.None
-	}
-	if job.Schedule == nil && job.Spec != "" {
-		made.Schedule = Specs{job.Spec}
-	}
-	return made
-}
-
-// Complete returns the jobs of a Source with the defaults in place of zero values, as jobs of the
-// file have them. No default concerns a Schedule that the program made.
-func (c *Config) Complete(list []jobs.Job) ([]jobs.Job, error) {
-	b := c.builder(&problems{origin: c.origin}, nil)
-	b.problems = &problems{} // no place in the file is that of these jobs
-	whole := make([]jobs.Job, len(list))
-	for i, job := range list {
-		whole[i] = b.complete(job.Name, ofProgram(job, c.Defaults))
-	}
-	return whole, b.err()
 }
 
 // complete returns a job with its schedule and its policies.
@@ -187,10 +134,8 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 		if err := noReference(asked); err != nil {
 			return nil, err
 		}
-		params := maps.Clone(job.Params)
-		if params == nil {
-			params = map[string]any{}
-		}
+		params := map[string]any{}
+		maps.Copy(params, job.Params)
 		maps.Copy(params, asked)
 		return registry.Bind(job.Func, params, limits(c, job))
 	}
@@ -229,13 +174,12 @@ func (c *Config) CheckParams(registry *jobs.Registry, job roster.JobInfo, params
 
 // noReference returns an error if a value holds a reference.
 func noReference(params map[string]any) error {
-	_, err := decode.Map(params, nil, func(v any, path []string) (any, error) {
-		if text, ok := v.(string); ok && hasReference(text) {
-			return nil, fmt.Errorf("%s: ${…} is resolved in the configuration only; write the value", path[0])
+	for p, text := range decode.Texts(params, nil) {
+		if hasReference(text) {
+			return fmt.Errorf("%s: ${…} is resolved in the configuration only; write the value", p[0])
 		}
-		return v, nil
-	})
-	return err
+	}
+	return nil
 }
 
 // check reports the mistakes of every job.
@@ -244,9 +188,7 @@ func (b *builder) check() {
 	b.checkExcluded(path{"defaults"}, defaults.Exclude)
 	for _, name := range b.names {
 		p, job := path{"jobs", name}, b.cfg.Jobs[name]
-		if !jobName.MatchString(name) {
-			b.atKey(p, "%q is not a job name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
-		}
+		b.checkName(p, "a job name")
 		job.JobPolicy.check(b.problems, p, defaults)
 		if err := job.Overlap.With(job.OnCrash); err != nil {
 			b.at(p.with("overlap"), "%v", err)
@@ -271,13 +213,13 @@ func (b *builder) checkFunc(p path, job JobConfig) {
 	switch {
 	case job.Program != nil && job.Program.Handler != nil:
 	case job.Func == "" || job.Program != nil:
-		b.at(p, "has no func; write the name of a registered function%s", known(b.registry))
+		b.at(p, "has no func; write the name of a registered function%s", listNames(b.registry))
 	case b.registry != nil:
 		_, err := b.registry.Bind(job.Func, job.Params, limits(b.cfg, job))
-		b.bind(p, err, nil)
+		b.reportBind(p, err, nil)
 		if err == nil { // no run should be the first to see what references stand for
 			_, err = b.registry.Bind(job.Func, resolvable(job.Params), limits(b.cfg, job))
-			b.bind(p, err, job.Params)
+			b.reportBind(p, err, job.Params)
 		}
 	}
 }
@@ -320,15 +262,15 @@ func (b *builder) checkFormerly(name, formerly string) {
 	}
 }
 
-// bind reports each of the errors of binding a function at its place. If params were resolved for
+// reportBind reports each of the errors of binding a function at its place. If params were resolved for
 // that, no message shows what their references stand for.
-func (b *builder) bind(p path, err error, resolved map[string]any) {
+func (b *builder) reportBind(p path, err error, resolved map[string]any) {
 	if err == nil {
 		return
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {
-			b.bind(p, one, resolved)
+			b.reportBind(p, one, resolved)
 		}
 		return
 	}
@@ -349,10 +291,10 @@ func (b *builder) bind(p path, err error, resolved map[string]any) {
 	if strings.HasPrefix(param.Msg, "unknown") {
 		report = b.atKey
 	}
-	report(params.with(param.Path...), "%s", unquoted(param.Msg, values))
+	report(params.with(param.Path...), "%s", withoutValues(param.Msg, values))
 }
 
-func known(registry *jobs.Registry) string {
+func listNames(registry *jobs.Registry) string {
 	if registry == nil || len(registry.Names()) == 0 {
 		return ""
 	}

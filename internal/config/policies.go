@@ -14,18 +14,6 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 )
 
-// copyFields copies the fields of one struct, and of those that it embeds, to those of the same
-// name and type in another.
-func copyFields(to, from any) {
-	dst, src := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
-	for i := range dst.NumField() {
-		v := src.FieldByName(dst.Type().Field(i).Name)
-		if field := dst.Field(i); v.IsValid() && v.CanConvert(field.Type()) {
-			field.Set(v.Convert(field.Type()))
-		}
-	}
-}
-
 // Or returns the policy with the settings of the defaults in place of its zero values. A list or
 // map that is empty, but not nil, is no zero value. Of two pauses between calls, the one that is
 // set bounds the other.
@@ -55,37 +43,28 @@ func orDefault(own, defaults reflect.Value) {
 // check checks the settings that differ from those around them, whose mistakes are reported
 // once: a job's from the defaults, theirs from those of an empty file.
 func (policy JobPolicy) check(ps *problems, p path, around JobPolicy) {
-	if policy.Timeout != around.Timeout {
-		ps.positive(p.with("timeout"), policy.Timeout)
-	}
 	if policy.Timezone != around.Timezone && policy.Timezone != "" {
-		ps.zone(p.with("timezone"), policy.Timezone)
-	}
-	if policy.LateAfter != around.LateAfter {
-		ps.notNegative(p.with("late_after"), policy.LateAfter)
-	}
-	if policy.History != around.History {
-		policy.History.check(ps, p.with("history"))
+		ps.checkZone(p.with("timezone"), policy.Timezone)
 	}
 	if policy.Retry != around.Retry || policy.Timeout != around.Timeout {
 		policy.checkRetry(ps, p.with("retry"))
 	}
 	if !maps.Equal(policy.Labels, around.Labels) {
-		ps.labels(p.with("labels"), policy.Labels)
+		ps.checkLabels(p.with("labels"), policy.Labels)
 	}
 	if policy.CatchUp != around.CatchUp {
-		ps.positive(p.with("catch_up", "window"), policy.CatchUp.Window)
+		ps.checkPositive(p.with("catch_up", "window"), policy.CatchUp.Window)
 		if n := policy.CatchUp.Max; n < 1 {
 			ps.at(p.with("catch_up", "max"), "%d ticks are none; write a number from 1, or `mode: none`", n)
 		}
 	}
 	if !slices.Equal(policy.Tags, around.Tags) {
-		ps.tags(p.with("tags"), policy.Tags)
+		ps.checkTags(p.with("tags"), policy.Tags)
 	}
 }
 
-// tags checks what jobs are paused by.
-func (ps *problems) tags(p path, tags []string) {
+// checkTags checks what jobs are paused by.
+func (ps *problems) checkTags(p path, tags []string) {
 	for i, tag := range tags {
 		if !commands.ValidTag(tag) {
 			ps.at(p.with(strconv.Itoa(i)), "%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", tag)
@@ -93,14 +72,25 @@ func (ps *problems) tags(p path, tags []string) {
 	}
 }
 
-// check checks how much of the past is kept.
-func (h HistoryConfig) check(ps *problems, p path) {
-	if h.Keep < 1 || h.Keep > jobs.MaxKeep {
-		ps.at(p.with("keep"), "%d entries; write 1 to %d", h.Keep, jobs.MaxKeep)
+// What is kept in etcd and ZooKeeper.
+const (
+	// smallKeep is the default of history.keep there.
+	smallKeep = 100
+	// entryBytes is what an entry takes there, with its key.
+	entryBytes = 1400
+)
+
+// checkHistory makes sure that the store bears the history of all jobs.
+func (c *Config) checkHistory(ps *problems) {
+	store := c.store()
+	total := 0
+	for _, job := range c.Jobs {
+		runs, others := job.History.Keep, job.History.Keep
+		total += (runs+others)*entryBytes + job.History.MaxBytes
 	}
-	ps.notNegative(p.with("max_age"), h.MaxAge)
-	if h.MaxBytes < 0 {
-		ps.at(p.with("max_bytes"), "%d is negative; write 0 to keep no logs, or more", h.MaxBytes)
+	if store.mostHistory > 0 && total > store.mostHistory {
+		ps.at(path{"defaults", "history"}, "the history of all %d jobs may reach %d MiB, and %s bears %d MiB; lower history.keep or history.max_bytes of the jobs that run often",
+			len(c.Jobs), total>>20, store.name, store.mostHistory>>20)
 	}
 }
 
@@ -116,8 +106,8 @@ func (h HistoryConfig) build() jobs.History {
 // and listings as key=value.
 var labelWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
 
-// labels checks what a replica has, or a job wants.
-func (ps *problems) labels(p path, labels map[string]string) {
+// checkLabels checks what a replica has, or a job wants.
+func (ps *problems) checkLabels(p path, labels map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		const rule = "use up to 100 letters, digits and . _ / -, starting with a letter or digit"
 		if !labelWord.MatchString(key) {
@@ -134,27 +124,14 @@ func (policy JobPolicy) checkRetry(ps *problems, p path) {
 	if r.Attempts < 1 && !ps.has(p.with("attempts")) {
 		ps.at(p.with("attempts"), "%d calls of the function are none; write 1 for no retry, or more", r.Attempts)
 	}
-	ps.notNegative(p.with("attempt_timeout"), r.AttemptTimeout)
+	ps.checkRange(p.with("attempt_timeout"), reflect.ValueOf(r.AttemptTimeout), "0..", "")
 	if policy.Timeout > 0 && r.AttemptTimeout > policy.Timeout {
 		ps.at(p.with("attempt_timeout"), "%v is above the timeout of the whole run (%v), so it would never be reached; write less, or raise timeout",
 			r.AttemptTimeout, policy.Timeout)
 	}
-	positive := ps.positive(p.with("backoff"), r.Backoff)
-	if ps.positive(p.with("max_backoff"), r.MaxBackoff) && positive && r.Backoff > r.MaxBackoff {
+	positive := ps.checkPositive(p.with("backoff"), r.Backoff)
+	if ps.checkPositive(p.with("max_backoff"), r.MaxBackoff) && positive && r.Backoff > r.MaxBackoff {
 		ps.at(p.with("backoff"), "%v is above max_backoff (%v); lower it, or raise max_backoff", r.Backoff, r.MaxBackoff)
-	}
-}
-
-// checkGroups checks the limits that jobs share.
-func (b *builder) checkGroups() {
-	for _, name := range slices.Sorted(maps.Keys(b.cfg.Groups)) {
-		p := path{"groups", name}
-		if !jobName.MatchString(name) {
-			b.atKey(p, "%q is not the name of a group; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
-		}
-		if n := b.cfg.Groups[name].MaxRunning; n < 1 && !b.has(p.with("max_running")) && !b.has(p) {
-			b.at(p.with("max_running"), "%d runs at once are none; write 1 or more", n)
-		}
 	}
 }
 

@@ -117,7 +117,7 @@ func (ps *problems) err() error {
 	if len(ps.list) == 0 {
 		return nil
 	}
-	ps.unquote()
+	ps.hideValues()
 	slices.SortStableFunc(ps.list, func(a, b Problem) int {
 		return cmp.Or(
 			-cmp.Compare(min(a.Line, 1), min(b.Line, 1)), // places in the file first
@@ -157,7 +157,7 @@ func (c *Config) Warnings() []Problem {
 
 // shown returns the first maxShown warnings, and the number of the others.
 func (ps *problems) shown() []Problem {
-	ps.unquote()
+	ps.hideValues()
 	if more := len(ps.list) - maxShown; more > 0 {
 		return append(ps.list[:maxShown:maxShown], Problem{Msg: fmt.Sprintf("and %d more warnings", more)})
 	}
@@ -187,11 +187,8 @@ func (ps *problems) warnUnresolved(c *Config) {
 		check(p.with("secret"), string(hook.Secret))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
-		_, _ = decode.Map(c.Jobs[name].Params, path{"jobs", name, "params"}, func(v any, p []string) (any, error) { // no leaf fails
-			if text, ok := v.(string); ok {
-				check(p, text)
-			}
-			return v, nil
-		})
+		for p, text := range decode.Texts(c.Jobs[name].Params, path{"jobs", name, "params"}) {
+			check(p, text)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"reflect"
@@ -32,8 +31,8 @@ type File struct {
 	Adapt func(*Config)
 }
 
-// delimiter of paths within koanf. Not a dot: job names may contain dots.
-const delimiter = "/"
+// delimiter of paths within koanf: what no step contains. Names of jobs have dots, and labels slashes.
+const delimiter = "\x00"
 
 // A Source says where a configuration comes from. Later parts win: the file,
 // then the environment, then Set. Maps are merged, lists replaced.
@@ -56,13 +55,6 @@ type Source struct {
 	NoStore bool
 }
 
-// raw is a configuration as it was written: layered, not yet decoded. The tree
-// is nil if there was nothing to decode.
-type raw struct {
-	tree     map[string]any
-	problems *problems
-}
-
 // withDefaults returns a copy that says where its parts are.
 func (s Source) withDefaults() Source {
 	if s.Environ == nil {
@@ -72,32 +64,31 @@ func (s Source) withDefaults() Source {
 	return s
 }
 
-// read layers the parts of a source with koanf. What it cannot read it leaves
-// out and reports in raw.problems.
-func (s Source) read() raw {
+// read layers the parts of a source with koanf. It reports what it cannot read, and leaves it out.
+// The tree is not decoded yet; it is nil if there is nothing to decode.
+func (s Source) read() (tree map[string]any, ps *problems) {
 	s = s.withDefaults()
-	file := s.Path
-	ps := &problems{origin: &origin{file: file}}
-	layers := koanf.New(delimiter)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		ps.add(position{file: file}, nil, unreadable(err))
-		return raw{problems: ps}
+	from := &origin{file: s.Path}
+	ps = &problems{origin: from}
+	var err error
+	if from.text, err = readFile(s.Path); err != nil {
+		ps.add(position{file: s.Path}, nil, "cannot be read: "+err.Error()+"; pass --config FILE or set QUORATE_CONFIG")
+		return nil, ps
 	}
-	ps.origin.text = text
-	tree, ok := parseDocument(ps, text)
+	written, ok := parseDocument(ps, from.text)
 	if !ok {
-		return raw{problems: ps}
+		return nil, ps
 	}
-	ps.check(layers.Load(confmap.Provider(tree, ""), nil))
-	for _, set := range append(fromEnviron(ps, s.Environ, layers), fromFlags(ps, s.Set)...) {
-		ps.origin.overrides = append(ps.origin.overrides, override{set.path, set.label})
-		ps.check(layers.Load(confmap.Provider(set.tree(), ""), nil))
+	layers := koanf.New(delimiter)
+	ps.check(layers.Load(confmap.Provider(written, ""), nil))
+	from.overrides = s.overrides(ps, layers.Raw())
+	for _, o := range from.overrides {
+		ps.check(layers.Set(strings.Join(o.path, delimiter), o.value))
 	}
-	ps.origin.tree = layers.Raw()
-	ps.origin.files = filesIn(ps.origin.tree)
-	ps.origin.referenced = sumsOf(ps.origin.files)
-	return raw{tree: layers.Raw(), problems: ps}
+	from.tree = layers.Raw()
+	from.files = filesIn(from.tree)
+	from.referenced = sumsOf(from.files)
+	return layers.Raw(), ps
 }
 
 // check reports an error of koanf, which has none for maps in memory.
@@ -107,11 +98,22 @@ func (ps *problems) check(err error) {
 	}
 }
 
-func unreadable(err error) string {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err
+// decoded reads a source and decodes it. The Config is nil if there is nothing to decode.
+func (s Source) decoded() (*Config, *problems) {
+	tree, ps := s.read()
+	if tree == nil {
+		return nil, ps
 	}
-	return "cannot be read: " + err.Error() + "; pass --config FILE or set QUORATE_CONFIG"
+	if s.NoStore {
+		for _, s := range Default().stores() {
+			delete(tree, s.section)
+		}
+	}
+	cfg := Default()
+	fill(ps, tree, cfg)
+	cfg.origin = ps.origin
+	cfg.checkValues(ps, nil, reflect.ValueOf(cfg), "")
+	return cfg, ps
 }
 
 // Read reads and checks a configuration, and nothing else: it opens no
@@ -119,28 +121,21 @@ func unreadable(err error) string {
 // mistake, joined with the registry's own. Without a registry (nil) names and
 // params of functions are taken as they are.
 func Read(source Source, registry *jobs.Registry) (*Config, error) {
-	r := source.read()
-	if r.tree == nil {
-		return nil, r.problems.err()
+	cfg, ps := source.decoded()
+	if cfg == nil {
+		return nil, ps.err()
 	}
-	if source.NoStore {
-		for _, section := range []string{SectionRedis, SectionPostgres, SectionEtcd, SectionZooKeeper} {
-			delete(r.tree, section)
-		}
-	}
-	cfg := r.decode()
-	r.problems.checkValues(nil, reflect.ValueOf(cfg), "")
 	if source.NoStore { // what fits every lock.ttl
 		cfg.Redis.RestartGrace = max(cfg.Redis.RestartGrace, 2*cfg.Lock.TTL)
 		cfg.Redis.NodeTimeout = min(cfg.Redis.NodeTimeout, (cfg.Lock.TTL / 5).Truncate(time.Millisecond))
 	} else {
-		cfg.checkCluster(r.problems)
+		cfg.checkCluster(ps)
 	}
-	cfg.check(r.problems, registry)
+	cfg.check(ps, registry)
 	if registry != nil && registry.Err() != nil {
-		return nil, errors.Join(registry.Err(), r.problems.err())
+		return nil, errors.Join(registry.Err(), ps.err())
 	}
-	if err := r.problems.err(); err != nil {
+	if err := ps.err(); err != nil {
 		return nil, err
 	}
 	return cfg, nil
@@ -150,19 +145,21 @@ func Read(source Source, registry *jobs.Registry) (*Config, error) {
 // lock.ttl), and resolves its references. It reports no mistake elsewhere: a
 // listing must not fail on a job that only another binary knows.
 func ReadCluster(source Source) (Cluster, error) {
-	r := source.read()
-	if r.tree == nil {
-		return Cluster{}, r.problems.err()
+	cfg, ps := source.decoded()
+	if cfg == nil {
+		return Cluster{}, ps.err()
 	}
-	cfg := r.decode()
-	r.problems.checkValues(nil, reflect.ValueOf(cfg), "")
-	cfg.checkCluster(r.problems)
-	r.problems.keep(path{"namespace"}, path{"redis"}, path{"postgres"}, path{"etcd"}, path{"zookeeper"}, path{"lock", "ttl"})
-	if err := r.problems.err(); err != nil {
+	cfg.checkCluster(ps)
+	within := []path{{"namespace"}, {"lock", "ttl"}}
+	for _, s := range cfg.stores() {
+		within = append(within, path{s.section})
+	}
+	ps.keep(within...)
+	if err := ps.err(); err != nil {
 		return Cluster{}, err
 	}
-	cluster := cfg.cluster(r.problems)
-	return cluster, r.problems.err()
+	cluster := cfg.cluster(ps)
+	return cluster, ps.err()
 }
 
 // Cluster returns what the store of the configuration is opened with, as
@@ -173,58 +170,42 @@ func (c *Config) Cluster() (Cluster, error) {
 	return cluster, ps.err()
 }
 
-func (r raw) decode() *Config {
-	cfg := Default()
-	fill(r.problems, r.tree, cfg)
-	cfg.origin = r.problems.origin
-	return cfg
-}
-
 // envPrefix starts the variables that override the file. Every other QUORATE_*
 // is left alone: Kubernetes injects QUORATE_SERVICE_HOST and the like.
 const envPrefix = "QUORATE__"
 
-// A setting is one override on its way into the layers.
-type setting struct {
-	path  path
-	label string
-	value any
-}
-
-// tree returns the setting as a tree of its own. It is built by hand because
-// splitting a joined path would take keys with a delimiter in them apart.
-func (s setting) tree() map[string]any {
-	value := s.value
-	for _, step := range slices.Backward(s.path) {
-		value = map[string]any{step: value}
+// overrides returns what the environment and Set put over the file, in the order in which they apply.
+func (s Source) overrides(ps *problems, file map[string]any) (list []override) {
+	add := func(label, text string, p path, err error) {
+		if err != nil {
+			ps.add(position{file: label}, nil, err.Error())
+			return
+		}
+		list = append(list, override{p, label, readValue(ps, p, label, text)})
 	}
-	return value.(map[string]any)
-}
-
-// fromFlags reads --set arguments.
-func fromFlags(ps *problems, args []string) []setting {
-	var sets []setting
-	for _, arg := range args {
+	for _, variable := range slices.Sorted(slices.Values(s.Environ)) {
+		name, text, ok := strings.Cut(variable, "=")
+		if steps, ours := strings.CutPrefix(name, envPrefix); ok && ours {
+			p, err := envPath(strings.Split(steps, "__"), file)
+			add("environment variable "+name, text, p, err)
+		}
+	}
+	for _, arg := range s.Set {
 		name, text, ok := strings.Cut(arg, "=")
-		label := "--set " + name
 		p, err := flagPath(name)
 		if !ok || slices.Contains(p, "") {
 			err = errors.New("not of the form path=value; write it like jobs/report/timeout=5m")
 		}
-		if err != nil {
-			ps.add(position{file: label}, nil, err.Error())
-			continue
-		}
-		sets = append(sets, setting{p, label, readValue(ps, p, label, text)})
+		add("--set "+name, text, p, err)
 	}
-	return sets
+	return list
 }
 
 // flagPath finds the path that the name of a --set stands for. Dots separate
 // its steps, too, where there is no slash and no step is a name of the user's.
 func flagPath(name string) (path, error) {
-	if strings.Contains(name, delimiter) {
-		return strings.Split(name, delimiter), nil
+	if strings.Contains(name, "/") {
+		return strings.Split(name, "/"), nil
 	}
 	p := path(strings.Split(name, "."))
 	for i := range p {
@@ -233,26 +214,6 @@ func flagPath(name string) (path, error) {
 		}
 	}
 	return p, nil
-}
-
-// fromEnviron reads the overrides in environ, in the order of their names.
-func fromEnviron(ps *problems, environ []string, file *koanf.Koanf) []setting {
-	var sets []setting
-	tree := file.Raw()
-	for _, variable := range slices.Sorted(slices.Values(environ)) {
-		name, text, ok := strings.Cut(variable, "=")
-		if !ok || !strings.HasPrefix(name, envPrefix) {
-			continue
-		}
-		label := "environment variable " + name
-		p, err := envPath(strings.Split(name[len(envPrefix):], "__"), tree)
-		if err != nil {
-			ps.add(position{file: label}, nil, err.Error())
-			continue
-		}
-		sets = append(sets, setting{p, label, readValue(ps, p, label, text)})
-	}
-	return sets
 }
 
 // getenv returns the last value of a variable in environ.
@@ -270,34 +231,30 @@ func getenv(environ []string, name string) string {
 func envPath(steps []string, tree map[string]any) (path, error) {
 	var p path
 	t := reflect.TypeFor[Config]()
-	var node any = tree
 	for _, step := range steps {
 		if step == "" {
 			return nil, fmt.Errorf("the name has an empty step; write it like %sLOCK__TTL", envPrefix)
 		}
-		key, err := envKey(p, step, t, node)
+		key, err := envKey(p, step, t, tree)
 		if err != nil {
 			return nil, err
 		}
-		p = p.with(key)
-		t = memberType(t, key)
-		m, _ := node.(map[string]any)
-		node = m[key]
+		p, t = p.with(key), memberType(t, key)
+		tree, _ = tree[key].(map[string]any)
 	}
 	return p, nil
 }
 
-// envKey finds the key that one step stands for.
-func envKey(p path, step string, t reflect.Type, node any) (string, error) {
+// envKey finds the key that one step stands for in the mapping at p.
+func envKey(p path, step string, t reflect.Type, mapping map[string]any) (string, error) {
 	if t != nil && t.Kind() == reflect.Slice {
 		return "", fmt.Errorf("%s is a list; set it as a whole, in YAML: [a, b]", p)
 	}
 	if t == nil || t.Kind() != reflect.Map {
 		return strings.ToLower(step), nil
 	}
-	m, _ := node.(map[string]any)
 	var found []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
+	for _, key := range slices.Sorted(maps.Keys(mapping)) {
 		if envName(key) == strings.ToUpper(step) {
 			found = append(found, key)
 		}
@@ -309,7 +266,7 @@ func envKey(p path, step string, t reflect.Type, node any) (string, error) {
 		return "", fmt.Errorf("%s means any of %s in %s; use --set instead", step, strings.Join(found, ", "), p)
 	case t.Elem() == reflect.TypeFor[JobConfig]():
 		return "", fmt.Errorf("no job is called %s; a variable can change the jobs of the file (%s), not add one; use --set instead",
-			strings.ToLower(step), strings.Join(slices.Sorted(maps.Keys(m)), ", "))
+			strings.ToLower(step), strings.Join(slices.Sorted(maps.Keys(mapping)), ", "))
 	}
 	return strings.ToLower(step), nil
 }

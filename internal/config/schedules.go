@@ -132,7 +132,7 @@ func (b *builder) limited(p path, s schedule.Schedule, zone *time.Location, poli
 
 // jitter checks that a tick starts before the next one comes.
 func (b *builder) jitter(p path, s schedule.Schedule, jitter time.Duration) {
-	if jitter == 0 || !b.positive(p, jitter) {
+	if jitter == 0 || !b.checkPositive(p, jitter) {
 		return
 	}
 	if gap, ok := schedule.LeastGap(s); ok && jitter >= gap {
@@ -143,12 +143,10 @@ func (b *builder) jitter(p path, s schedule.Schedule, jitter time.Duration) {
 // read fills a calendar.
 func (cfg CalendarConfig) read(ps *problems, name string) *schedule.Calendar {
 	p := path{"calendars", name}
-	if !jobName.MatchString(name) {
-		ps.atKey(p, "%q is not a calendar name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
-	}
+	ps.checkName(p, "a calendar name")
 	var zone *time.Location
 	if cfg.Timezone != "" {
-		ps.zone(p.with("timezone"), cfg.Timezone)
+		ps.checkZone(p.with("timezone"), cfg.Timezone)
 		zone, _ = schedule.LoadZone(cfg.Timezone) // nil: reported
 	}
 	if len(cfg.Dates) == 0 && cfg.ICS == "" && !ps.has(p) {

@@ -25,15 +25,20 @@ func Schema() (*jsonschema.Schema, error) {
 	schema.Schema = "https://json-schema.org/draft/2020-12/schema"
 	schema.Title = "Quorate configuration"
 	refine(schema, reflect.ValueOf(Default()).Elem())
-	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
-	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
-	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
-	redis := schema.Properties["redis"]
-	redis.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
-	for _, store := range []string{"nodes", "url", "sentinel", "cluster"} {
-		redis.OneOf = append(redis.OneOf, &jsonschema.Schema{Required: []string{store}})
+	for _, section := range []string{"jobs", "calendars", "groups"} {
+		schema.Properties[section].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	}
-	schema.OneOf = []*jsonschema.Schema{{Required: []string{"redis"}}, {Required: []string{"postgres"}}, {Required: []string{"etcd"}}, {Required: []string{"zookeeper"}}}
+	for _, s := range Default().stores() {
+		schema.OneOf = append(schema.OneOf, &jsonschema.Schema{Required: []string{s.section}})
+	}
+	redis := schema.Properties["redis"]
+	for _, one := range []string{"nodes", "url", "sentinel", "cluster"} {
+		redis.OneOf = append(redis.OneOf, &jsonschema.Schema{Required: []string{one}})
+	}
+	nodes := redis.Properties["nodes"]
+	for _, n := range []int{1, 3, 5, 7} {
+		nodes.AnyOf = append(nodes.AnyOf, &jsonschema.Schema{MinItems: &n, MaxItems: &n})
+	}
 	return schema, nil
 }
 
@@ -52,7 +57,6 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 		Required:             []string{"url"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
-	one := 1
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {
 			Title: "duration", Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
@@ -61,7 +65,7 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[int]():            {Title: "integer", AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
 		reflect.TypeFor[settings.Node]():  {Title: "URL, or URL and name", AnyOf: []*jsonschema.Schema{nodeURL(), node}},
 		reflect.TypeFor[time.Time]():      {Title: "RFC 3339 time", Type: "string", Pattern: `^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]|` + referencePattern},
-		reflect.TypeFor[Specs]():          {Title: "schedule, or list of schedules", AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: &one}}},
+		reflect.TypeFor[Specs]():          {Title: "schedule, or list of schedules", AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1)}}},
 		reflect.TypeFor[map[string]any](): {Title: "mapping", Type: "object"},
 	}
 }
@@ -71,15 +75,6 @@ func nodeURL() *jsonschema.Schema {
 		Type: "string", Pattern: "^(redis|valkey)s?://|" + referencePattern,
 		Description: "redis://[user:password@]host[:port], or rediss:// for TLS.",
 	}
-}
-
-// sizes allows lists of the given lengths.
-func sizes(lengths ...int) []*jsonschema.Schema {
-	var anyOf []*jsonschema.Schema
-	for _, n := range lengths {
-		anyOf = append(anyOf, &jsonschema.Schema{MinItems: &n, MaxItems: &n})
-	}
-	return anyOf
 }
 
 // refine adds to the schema of a struct what the library does not know:

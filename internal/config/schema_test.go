@@ -21,12 +21,16 @@ func TestSchemaAgreesWithDecoding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	written := func(file string) map[string]any {
+		tree, _ := Source{Path: file, Environ: []string{}}.read()
+		return tree
+	}
 	good, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range append(good, "../../config.yaml") {
-		if err := resolved.Validate(Source{Path: file, Environ: []string{}}.read().tree); err != nil {
+		if err := resolved.Validate(written(file)); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -35,7 +39,7 @@ func TestSchemaAgreesWithDecoding(t *testing.T) {
 		"bad_job_name", "bad_duration", "missing_function", "wrong_types", "bad_node_url", "bad_schedules", "bad_calendars",
 	} {
 		file := "testdata/bad/" + name + ".yaml"
-		if err := resolved.Validate(Source{Path: file, Environ: []string{}}.read().tree); err == nil {
+		if err := resolved.Validate(written(file)); err == nil {
 			t.Errorf("%s: the schema finds nothing wrong", file)
 		}
 	}

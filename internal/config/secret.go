@@ -20,10 +20,10 @@ import (
 // hasReference reports whether text may be another text when it is used.
 func hasReference[T ~string](text T) bool { return len(refs.In(string(text))) > 0 }
 
-// unquote takes what references stand for out of all messages, unless they are ${plain:…}: a value may be
+// hideValues takes what references stand for out of all messages, unless they are ${plain:…}: a value may be
 // a secret, also in the wrong place. A mistake of a text with references names them, and keeps its words only
 // if they have no part of a value. In others, values are replaced by their references.
-func (ps *problems) unquote() {
+func (ps *problems) hideValues() {
 	if ps.origin == nil || len(ps.list) == 0 {
 		return
 	}
@@ -33,11 +33,11 @@ func (ps *problems) unquote() {
 	}
 	var pairs []string
 	for _, value := range slices.SortedFunc(maps.Keys(byValue), func(a, b string) int { return len(b) - len(a) }) {
-		if len(value) >= leastQuoted {
+		if len(value) >= leastHidden {
 			pairs = append(pairs, value, byValue[value])
 		}
 	}
-	spelled := mask.New(slices.Collect(maps.Keys(byValue)), leastQuoted)
+	spelled := mask.New(slices.Collect(maps.Keys(byValue)), leastHidden)
 	others := func(msg string) string { return spelled.Text(strings.NewReplacer(pairs...).Replace(msg)) }
 	for i := range ps.list {
 		problem := &ps.list[i]
@@ -50,14 +50,14 @@ func (ps *problems) unquote() {
 			problem.Msg = others(problem.Msg)
 			continue
 		}
-		problem.Msg = others(unquoted(problem.Msg, values))
+		problem.Msg = others(withoutValues(problem.Msg, values))
 	}
 }
 
-// unquoted returns a message without the values of references.
-func unquoted(msg string, values map[string]string) string {
+// withoutValues returns a message without the values of references.
+func withoutValues(msg string, values map[string]string) string {
 	what, advice, _ := strings.Cut(msg, "; ")
-	if len(values) == 0 || !mayQuote(what, values) {
+	if len(values) == 0 || !mayHold(what, values) {
 		return msg
 	}
 	for value := range values { // the advice may be a part of it
@@ -72,16 +72,16 @@ func unquoted(msg string, values map[string]string) string {
 	return what
 }
 
-// mayQuote reports whether a message may have a part of a value, or a number in another form.
-func mayQuote(msg string, values map[string]string) bool {
+// mayHold reports whether a message may have a part of a value, or a number in another form.
+func mayHold(msg string, values map[string]string) bool {
 	if strings.ContainsAny(msg, "\"`0123456789") {
 		return true
 	}
 	msg = strings.ToLower(msg)
 	for value := range values {
 		value = strings.ToLower(value)
-		for from := range max(1, len(value)-leastQuoted+1) {
-			if strings.Contains(msg, value[from:min(len(value), from+leastQuoted)]) {
+		for from := range max(1, len(value)-leastHidden+1) {
+			if strings.Contains(msg, value[from:min(len(value), from+leastHidden)]) {
 				return true
 			}
 		}
@@ -89,19 +89,16 @@ func mayQuote(msg string, values map[string]string) bool {
 	return false
 }
 
-// leastQuoted is the length in bytes below which a value is not looked for in messages about other
+// leastHidden is the length in bytes below which a value is not looked for in messages about other
 // settings: they would be full of it.
-const leastQuoted = 4
+const leastHidden = 4
 
 // valuesBelow are the secretValues of all texts in a tree.
 func valuesBelow(tree map[string]any) map[string]string {
 	all := map[string]string{}
-	_, _ = decode.Map(tree, nil, func(v any, _ []string) (any, error) { // no leaf fails
-		if text, ok := v.(string); ok {
-			maps.Copy(all, secretValues(text))
-		}
-		return v, nil
-	})
+	for _, text := range decode.Texts(tree, nil) {
+		maps.Copy(all, secretValues(text))
+	}
 	return all
 }
 

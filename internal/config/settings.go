@@ -71,7 +71,7 @@ type JobPolicy struct {
 	StartsAt  time.Time          `json:"starts_at,omitzero" jsonschema:"No tick comes before this time."`
 	EndsAt    time.Time          `json:"ends_at,omitzero" jsonschema:"No tick comes at this time or after it."`
 	Jitter    time.Duration      `json:"jitter,omitempty" jsonschema:"Each tick starts up to this much later. All replicas compute the same delay. Shorter than the time between two ticks."`
-	Timeout   time.Duration      `json:"timeout,omitempty" jsonschema:"Limit of one run."`
+	Timeout   time.Duration      `json:"timeout,omitempty" range:"1ms.." jsonschema:"Limit of one run."`
 	Overlap   jobs.Overlap       `json:"overlap,omitempty" jsonschema:"For a tick that comes during an earlier run. skip: it waits within its window, then it is skipped. queue: it waits for the end of the run, or until the next tick comes. cancel_previous: it ends the run. allow: it runs at the same time, and a guard refuses the older run once the newer one has written."`
 	CatchUp   jobs.CatchUp       `json:"catch_up,omitzero" jsonschema:"Which ticks run later if no replica, or no quorum, could run them in time."`
 	OnCrash   jobs.OnCrash       `json:"on_crash,omitempty" jsonschema:"For a tick whose replica died. skip: it runs at most once. rerun: it runs again elsewhere, with a larger token."`
@@ -79,7 +79,7 @@ type JobPolicy struct {
 	Labels    map[string]string  `json:"labels,omitempty" jsonschema:"Only replicas with all of these replica.labels run the job."`
 	Group     string             `json:"group,omitempty" jsonschema:"A name under groups, whose max_running holds in the whole cluster."`
 	Priority  int                `json:"priority,omitempty" jsonschema:"If a limit makes jobs wait, the larger number goes first. It may be negative."`
-	LateAfter time.Duration      `json:"late_after,omitempty" jsonschema:"The log and webhooks report runs that start later than this. 0s: none."`
+	LateAfter time.Duration      `json:"late_after,omitempty" range:"0.." jsonschema:"The log and webhooks report runs that start later than this. 0s: none."`
 	History   HistoryConfig      `json:"history,omitzero" jsonschema:"How much of the past is kept. Claims do not depend on it."`
 	Tags      []string           `json:"tags,omitempty" jsonschema:"Names by which you can pause many jobs at once."`
 	Paused    bool               `json:"paused,omitempty" jsonschema:"true: all ticks are skipped. A trigger still runs the job."`
@@ -87,9 +87,9 @@ type JobPolicy struct {
 
 // HistoryConfig bounds what is kept of a job's ticks, runs and logs.
 type HistoryConfig struct {
-	Keep     int           `json:"keep,omitempty" jsonschema:"How many entries, and how many logs of runs, are kept: the newest, at most 1000. On etcd and ZooKeeper the default is 100."`
-	MaxAge   time.Duration `json:"max_age,omitempty" jsonschema:"Older entries and logs are dropped, but never the newest entry. 0s: no limit."`
-	MaxBytes int           `json:"max_bytes,omitempty" jsonschema:"Limit of all logs of the job together, on each node, in bytes. 0: no logs are kept."`
+	Keep     int           `json:"keep,omitempty" range:"1..1000" wrong:"entries; write 1 to 1000" jsonschema:"How many entries, and how many logs of runs, are kept: the newest, at most 1000. On etcd and ZooKeeper the default is 100."`
+	MaxAge   time.Duration `json:"max_age,omitempty" range:"0.." jsonschema:"Older entries and logs are dropped, but never the newest entry. 0s: no limit."`
+	MaxBytes int           `json:"max_bytes,omitempty" range:"0.." wrong:"is negative; write 0 to keep no logs, or more" jsonschema:"Limit of all logs of the job together, on each node, in bytes. 0: no logs are kept."`
 }
 
 // JobConfig is one job.
@@ -107,7 +107,7 @@ type JobConfig struct {
 
 // GroupConfig bounds the runs of the jobs that name it.
 type GroupConfig struct {
-	MaxRunning int `json:"max_running" jsonschema:"How many of the jobs may run at once in the whole cluster; at least 1."`
+	MaxRunning int `json:"max_running" range:"1.." wrong:"runs at once are none; write 1 or more" jsonschema:"How many of the jobs may run at once in the whole cluster; at least 1."`
 }
 
 // Default returns the configuration that an empty file stands for. It

@@ -84,10 +84,6 @@ func show(v reflect.Value, name string, secret bool) any {
 	case reflect.String:
 		return refs.Hide(v.String(), secret)
 	}
-	return showPlain(v, secret)
-}
-
-func showPlain(v reflect.Value, secret bool) any {
 	switch {
 	case secret && !v.IsZero():
 		return "***"
@@ -103,7 +99,7 @@ func showPlain(v reflect.Value, secret bool) any {
 func (b *builder) shown(name string) any {
 	job, silent := b.cfg.Jobs[name], JobConfig{JobPolicy: DefaultPolicy()}
 	job.Timezone = b.timezone(job)
-	all := lean(showJob(job), showJob(silent))
+	all := showSet(job, silent)
 	if len(job.Exclude) > 0 {
 		days := map[string]any{}
 		for _, name := range job.Exclude {
@@ -114,23 +110,25 @@ func (b *builder) shown(name string) any {
 	return all
 }
 
-func showJob(job JobConfig) map[string]any {
-	return show(reflect.ValueOf(job), "", false).(map[string]any)
-}
-
 // shownCalendar is a calendar as it was written and, since files change, a hash of what
 // it holds.
 func (b *builder) shownCalendar(name string) any {
 	cfg := b.cfg.Calendars[name]
-	all := lean(show(reflect.ValueOf(cfg), "", false).(map[string]any), show(reflect.ValueOf(CalendarConfig{}), "", false).(map[string]any))
+	all := showSet(cfg, CalendarConfig{})
 	if cfg.ICS != "" {
 		all["content"] = contentHash(b.calendars[name])
 	}
 	return all
 }
 
-// lean returns what is shown without what is off in it and in silent.
-func lean(shown, silent map[string]any) map[string]any {
+// showSet returns what is shown of a struct, without what is off in it and in one that says nothing.
+func showSet(v, silent any) map[string]any {
+	shown, usual := show(reflect.ValueOf(v), "", false), show(reflect.ValueOf(silent), "", false)
+	return omitUnset(shown.(map[string]any), usual.(map[string]any))
+}
+
+// omitUnset returns what is shown without what is off in it and in silent.
+func omitUnset(shown, silent map[string]any) map[string]any {
 	kept := map[string]any{}
 	for key, v := range shown {
 		usual, known := silent[key]
@@ -138,18 +136,18 @@ func lean(shown, silent map[string]any) map[string]any {
 		base, both := usual.(map[string]any)
 		switch {
 		case known && isMap && both && len(base) > 0:
-			if nested = lean(nested, base); len(nested) > 0 {
+			if nested = omitUnset(nested, base); len(nested) > 0 {
 				kept[key] = nested
 			}
-		case !known || !off(v) || !reflect.DeepEqual(v, usual):
+		case !known || !isUnset(v) || !reflect.DeepEqual(v, usual):
 			kept[key] = v
 		}
 	}
 	return kept
 }
 
-// off reports whether a value that is shown stands for nothing.
-func off(v any) bool {
+// isUnset reports whether a value that is shown stands for nothing.
+func isUnset(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return v == "" || v == short(0)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -24,18 +25,60 @@ const (
 	SectionZooKeeper = "zookeeper"
 )
 
-// Section is that of the store which keeps everything.
-func (c *Config) Section() string {
-	switch unset := Default(); {
-	case !reflect.DeepEqual(c.Postgres, unset.Postgres):
-		return SectionPostgres
-	case !reflect.DeepEqual(c.Etcd, unset.Etcd):
-		return SectionEtcd
-	case !reflect.DeepEqual(c.ZooKeeper, unset.ZooKeeper):
-		return SectionZooKeeper
-	}
-	return SectionRedis
+// A store is one of those that can keep everything, with its settings.
+type store struct {
+	section, name string // as in the file, and as people call it
+	another       string // what to call the section if there is another one
+	written       bool   // some of the section is set
+	mostHistory   int    // how many bytes of history it bears for all jobs together; 0: any
+	waits
 }
+
+// waits are the durations of a store, and the keys that set them.
+type waits struct {
+	timeout, grace       time.Duration
+	timeoutKey, graceKey string
+	forgets              string // how it forgets, in words
+}
+
+// stores returns all of them. etcd and ZooKeeper keep everything in memory, etcd by default at most
+// 2 GiB with what it has not yet compacted: docs/etcd.md and docs/zookeeper.md have the measurements.
+func (c *Config) stores() []store {
+	unset := Default()
+	return []store{
+		{
+			section: SectionRedis, name: "Redis", another: "a redis section", written: len(urls(c.Redis)) > 0,
+			waits: waits{c.Redis.NodeTimeout, c.Redis.RestartGrace, "redis.node_timeout", "redis.restart_grace", "a node that lost its memory could vote"},
+		},
+		{
+			section: SectionPostgres, name: "PostgreSQL", another: "a postgres section", written: !reflect.DeepEqual(c.Postgres, unset.Postgres),
+			waits: waits{c.Postgres.Timeout, c.Postgres.FailoverGrace, "postgres.timeout", "postgres.failover_grace", "a standby that took over could grant a tick"},
+		},
+		{
+			section: SectionEtcd, name: "etcd", another: "an etcd section", written: !reflect.DeepEqual(c.Etcd, unset.Etcd), mostHistory: 1 << 30,
+			waits: waits{c.Etcd.Timeout, c.Etcd.RestoreGrace, "etcd.timeout", "etcd.restore_grace", "a cluster that was restored from a backup could grant a tick"},
+		},
+		{
+			section: SectionZooKeeper, name: "ZooKeeper", another: "a zookeeper section", written: !reflect.DeepEqual(c.ZooKeeper, unset.ZooKeeper), mostHistory: 256 << 20,
+			waits: waits{c.ZooKeeper.Timeout, c.ZooKeeper.RestoreGrace, "zookeeper.timeout", "zookeeper.restore_grace", "an ensemble that was restored from a backup could grant a tick"},
+		},
+	}
+}
+
+// store returns the store that keeps everything. Without any section that is a list of Redis nodes,
+// which is then reported to be empty.
+func (c *Config) store() store {
+	all := c.stores()
+	for _, s := range all[1:] {
+		if s.written {
+			return s
+		}
+	}
+	return all[0]
+}
+
+// Section is that of the store which keeps everything.
+func (c *Config) Section() string { return c.store().section }
 
 // Lacking says what to do with a program that cannot use the store of a section.
 func Lacking(section string) string {
@@ -50,47 +93,21 @@ func Lacking(section string) string {
 
 // Kept says where everything is kept, and what it means if that is one Redis.
 func Kept(c *Config) (where, means string) {
-	switch r := c.Redis; {
-	case c.Section() == SectionPostgres:
-		return "PostgreSQL", ""
-	case c.Section() == SectionEtcd:
-		return "etcd", ""
-	case c.Section() == SectionZooKeeper:
-		return "ZooKeeper", ""
+	switch r, s := c.Redis, c.store(); {
+	case s.section != SectionRedis:
+		return s.name, ""
 	case !isSingle(r) && len(r.Nodes) == 1:
 		return "1 node", ""
 	case !isSingle(r):
 		return fmt.Sprintf("%d nodes", len(r.Nodes)), ""
-	case of(r.Durable):
+	case deref(r.Durable):
 		means = "redis.durable says that a server that takes its place has everything that it acknowledged; if not, a tick may run twice"
-	case of(r.Copies) > 0:
-		means = fmt.Sprintf("no tick starts and no lease is extended while one of its %d replicas is down; after a failover no tick starts for %v", of(r.Copies), r.RestartGrace)
+	case deref(r.Copies) > 0:
+		means = fmt.Sprintf("no tick starts and no lease is extended while one of its %d replicas is down; after a failover no tick starts for %v", deref(r.Copies), r.RestartGrace)
 	default:
 		means = fmt.Sprintf("after a failover no tick starts for %v; a tick may run twice if the old server still runs then, unless redis.copies counts the replicas", r.RestartGrace)
 	}
 	return "one Redis", "no tick starts while it is down; " + means
-}
-
-// waits are the durations of a store, and where they are written.
-type waits struct {
-	timeout, grace     time.Duration
-	timeoutAt, graceAt path
-	forgets            string // how it forgets, in words
-}
-
-func (w waits) timeoutKey() string { return strings.Join(w.timeoutAt, ".") }
-
-// store returns the durations of the store that is configured.
-func (c *Config) store() waits {
-	switch c.Section() {
-	case SectionEtcd:
-		return waits{c.Etcd.Timeout, c.Etcd.RestoreGrace, path{"etcd", "timeout"}, path{"etcd", "restore_grace"}, "a cluster that was restored from a backup could grant a tick"}
-	case SectionZooKeeper:
-		return waits{c.ZooKeeper.Timeout, c.ZooKeeper.RestoreGrace, path{"zookeeper", "timeout"}, path{"zookeeper", "restore_grace"}, "an ensemble that was restored from a backup could grant a tick"}
-	case SectionPostgres:
-		return waits{c.Postgres.Timeout, c.Postgres.FailoverGrace, path{"postgres", "timeout"}, path{"postgres", "failover_grace"}, "a standby that took over could grant a tick"}
-	}
-	return waits{c.Redis.NodeTimeout, c.Redis.RestartGrace, path{"redis", "node_timeout"}, path{"redis", "restart_grace"}, "a node that lost its memory could vote"}
 }
 
 // check makes sure that nothing is claimed anew while a lease that was forgotten lasts.
@@ -99,39 +116,34 @@ func (w waits) check(ps *problems, ttl time.Duration) {
 	if ttl <= 0 || w.grace <= 0 || w.timeout <= 0 {
 		return // reported
 	}
-	if key := strings.Join(w.graceAt, "."); ttl >= w.grace {
+	if key := w.graceKey; ttl >= w.grace {
 		ps.at(at, "%v is not below %s (%v), so %s while a lease it forgot lasts; lower it, or raise %s", ttl, key, w.grace, w.forgets, key)
 	}
 	if w.timeout >= ttl/4 {
-		ps.at(w.timeoutAt, "%v is not below a quarter of lock.ttl (%v); lower it, or raise lock.ttl", w.timeout, ttl/4)
+		ps.at(strings.Split(w.timeoutKey, "."), "%v is not below a quarter of lock.ttl (%v); lower it, or raise lock.ttl", w.timeout, ttl/4)
 	}
 }
 
 // checkStore makes sure that there is one store, and that it can be reached.
-func checkStore(c *Config, ps *problems) {
-	section, other := c.Section(), ""
-	switch {
-	case len(urls(c.Redis)) > 0:
-		other = "a redis"
-	case section != SectionEtcd && !reflect.DeepEqual(c.Etcd, Default().Etcd):
-		other = "an etcd"
-	case section != SectionZooKeeper && !reflect.DeepEqual(c.ZooKeeper, Default().ZooKeeper):
-		other = "a zookeeper"
-	}
-	if section != SectionRedis && other != "" {
-		ps.at(path{section}, "there is %s section, too; everything is kept in one store, so remove one of the two sections", other)
+func (c *Config) checkStore(ps *problems) {
+	section := c.Section()
+	for _, other := range c.stores() {
+		if other.written && other.section != section {
+			ps.at(path{section}, "there is %s, too; everything is kept in one store, so remove one of the two sections", other.another)
+			break
+		}
 	}
 	switch section {
 	case SectionEtcd:
-		checkEtcd(c.Etcd, ps)
+		ps.checkEtcd(c.Etcd)
 	case SectionZooKeeper:
-		checkZooKeeper(c.ZooKeeper, ps)
+		ps.checkZooKeeper(c.ZooKeeper)
 	case SectionPostgres:
-		checkPostgres(c, ps)
+		ps.checkPostgres(c.Postgres)
 	default:
-		checkNodes(c.Redis, ps)
+		ps.checkNodes(c.Redis)
 		all := urls(c.Redis)
-		checkTLS(c.Redis.TLS, ps, path{SectionRedis, "tls"}, len(all) > 0 && !slices.ContainsFunc(all, mayUseTLS), "no URL uses TLS; write rediss:// URLs, or remove the section")
+		ps.checkTLS(path{SectionRedis, "tls"}, c.Redis.TLS, len(all) > 0 && !slices.ContainsFunc(all, mayUseTLS), "no URL uses TLS; write rediss:// URLs, or remove the section")
 	}
 }
 
@@ -140,22 +152,17 @@ func mayUseTLS(url settings.Secret) bool {
 }
 
 // checkTLS reports files that do not go together, and a section that nothing uses.
-func checkTLS(t settings.TLS, ps *problems, p path, unused bool, remedy string) {
-	if t == (settings.TLS{}) {
-		return
-	}
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		ps.at(p, "cert_file and key_file go together; set both or neither")
-	}
-	if unused {
+func (ps *problems) checkTLS(p path, t settings.TLS, unused bool, remedy string) {
+	ps.checkTogether(p, "cert_file and key_file", t.CertFile, t.KeyFile)
+	if unused && t != (settings.TLS{}) {
 		ps.at(p, "%s", remedy)
 	}
 }
 
 // checkPostgres makes sure that its URL is one.
-func checkPostgres(c *Config, ps *problems) {
+func (ps *problems) checkPostgres(p settings.Postgres) {
 	at := path{"postgres", "url"}
-	text, err := refs.Resolve(string(c.Postgres.URL))
+	text, err := refs.Resolve(string(p.URL))
 	if err != nil {
 		return // a secret of another machine: seen when it is used
 	}
@@ -174,16 +181,16 @@ func checkPostgres(c *Config, ps *problems) {
 type listed struct{ addrs, names map[string]path }
 
 // checkNodes checks the list of nodes, or the one Redis.
-func checkNodes(r settings.Redis, ps *problems) {
+func (ps *problems) checkNodes(r settings.Redis) {
 	list := path{"redis", "nodes"}
 	if len(r.Nodes) == 0 && ps.has(list) {
 		return
 	}
 	if isSingle(r) {
-		checkSingle(r, ps)
+		ps.checkSingle(r)
 		return
 	}
-	if at := (path{"redis", "copies"}); of(r.Copies) != 0 && !ps.has(at) {
+	if at := (path{"redis", "copies"}); deref(r.Copies) != 0 && !ps.has(at) {
 		ps.at(at, "counts the replicas of one Redis, which redis.url, redis.sentinel or redis.cluster name; independent masters need none, so remove it")
 	}
 	switch n := len(r.Nodes); {
@@ -216,10 +223,7 @@ func (l listed) checkEntry(ps *problems, p path, entry settings.Node) {
 		ps.at(p, "%s", problem)
 		return
 	}
-	name := strings.ToLower(entry.Name)
-	if name == "" {
-		name = addr
-	}
+	name := cmp.Or(strings.ToLower(entry.Name), addr)
 	if first, ok := l.addrs[addr]; ok {
 		ps.at(p, "%s is listed twice, first at %s; each node must be a Redis of its own", addr, first)
 	} else if first, ok := l.names[name]; ok {
@@ -296,7 +300,7 @@ func urls(r settings.Redis) []settings.Secret {
 }
 
 // checkSingle makes sure that there is one Redis, and that its addresses are some.
-func checkSingle(r settings.Redis, ps *problems) {
+func (ps *problems) checkSingle(r settings.Redis) {
 	all := singles(r)
 	if len(r.Nodes) > 0 {
 		ps.at(all[0].at, "there are redis.nodes, too; everything is kept in one store, so remove one of the two")
@@ -321,14 +325,14 @@ func checkSingle(r settings.Redis, ps *problems) {
 	}
 }
 
-// together makes sure that a user has a password.
-func (ps *problems) together(section string, username, password settings.Secret) {
-	if (username == "") != (password == "") {
-		ps.at(path{section}, "username and password go together; set both or neither")
+// checkTogether reports that only one of two texts is set, which have these names.
+func (ps *problems) checkTogether(p path, names, one, other string) {
+	if (one == "") != (other == "") {
+		ps.at(p, "%s go together; set both or neither", names)
 	}
 }
 
-func checkEtcd(e settings.Etcd, ps *problems) {
+func (ps *problems) checkEtcd(e settings.Etcd) {
 	list := path{SectionEtcd, "endpoints"}
 	if len(e.Endpoints) == 0 && !ps.has(list) {
 		ps.at(list, "no members are listed; write the URLs of all members, such as https://10.0.0.1:2379")
@@ -348,11 +352,11 @@ func checkEtcd(e settings.Etcd, ps *problems) {
 	if secure > 0 && secure < len(e.Endpoints) {
 		ps.at(list, "some members have https:// and some http:// URLs; write one of the two for all")
 	}
-	ps.together(SectionEtcd, e.Username, e.Password)
-	checkTLS(e.TLS, ps, path{SectionEtcd, "tls"}, secure == 0, "no member uses TLS; write https:// URLs, or remove the section")
+	ps.checkTogether(path{SectionEtcd}, "username and password", string(e.Username), string(e.Password))
+	ps.checkTLS(path{SectionEtcd, "tls"}, e.TLS, secure == 0, "no member uses TLS; write https:// URLs, or remove the section")
 }
 
-func checkZooKeeper(z settings.ZooKeeper, ps *problems) {
+func (ps *problems) checkZooKeeper(z settings.ZooKeeper) {
 	list := path{SectionZooKeeper, "servers"}
 	if len(z.Servers) == 0 && !ps.has(list) {
 		ps.at(list, "no servers are listed; write all, such as 10.0.0.1:2181")
@@ -369,6 +373,6 @@ func checkZooKeeper(z settings.ZooKeeper, ps *problems) {
 	if at := z.Chroot; at != "" && (!strings.HasPrefix(at, "/") || strings.HasSuffix(at, "/") || strings.Contains(at, "//")) {
 		ps.at(path{SectionZooKeeper, "chroot"}, "is no path of a node; write one such as /apps/billing")
 	}
-	ps.together(SectionZooKeeper, z.Username, z.Password)
-	checkTLS(z.TLS, ps, path{SectionZooKeeper, "tls"}, false, "")
+	ps.checkTogether(path{SectionZooKeeper}, "username and password", string(z.Username), string(z.Password))
+	ps.checkTogether(path{SectionZooKeeper, "tls"}, "cert_file and key_file", z.TLS.CertFile, z.TLS.KeyFile)
 }
