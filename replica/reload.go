@@ -38,12 +38,10 @@ type reloader struct {
 const secondLook = 15 * time.Second
 
 func newReloader(r *Replica, cfg *config.Config, file config.File, over func(*config.Config) (*config.Config, error)) *reloader {
-	l := &reloader{
+	return &reloader{
 		replica: r, registry: file.Registry, source: *file.Source, adapt: file.Adapt, over: over,
-		every: *cfg.Scheduler.ReloadEvery, running: cfg, file: cfg,
+		every: *cfg.Scheduler.ReloadEvery, running: cfg, file: cfg, sum: cfg.Sum(),
 	}
-	l.sum = cfg.Sum()
-	return l
 }
 
 // Reload has the configuration read again at once, without waiting for its file

@@ -240,8 +240,8 @@ func (r *Replica) Run(ctx context.Context) error {
 	return err
 }
 
-// serve joins the nodes and runs the scheduler. It looks after the nodes until the drain
-// is over.
+// serve joins the nodes and runs the scheduler, the webhooks and the reloader. It looks after the
+// nodes until the drain is over.
 func (r *Replica) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { r.draining.Store(true) })()
 	if err := r.store.Join(ctx); err != nil || ctx.Err() != nil {
@@ -251,11 +251,16 @@ func (r *Replica) serve(ctx context.Context) error {
 		return err
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
-	var watcher sync.WaitGroup
-	watcher.Go(func() { r.store.Watch(watching) })
-	err := r.schedule(ctx, watching, &watcher)
+	var watchers sync.WaitGroup
+	watchers.Go(func() { r.store.Watch(watching) })
+	stopWebhooks := r.webhooks.start(ctx)
+	if r.reloader != nil {
+		watchers.Go(func() { r.reloader.run(watching) })
+	}
+	err := r.scheduler.Run(ctx)
+	stopWebhooks()
 	stopWatching()
-	watcher.Wait()
+	watchers.Wait()
 	return err
 }
 
@@ -264,17 +269,6 @@ func (r *Replica) warnNoJobs(list []jobs.Job) {
 	if len(list) == 0 && !r.sourced {
 		r.log.Warn("the configuration has no jobs: nothing runs")
 	}
-}
-
-// schedule runs the scheduler, the webhooks and the reloader.
-func (r *Replica) schedule(ctx, watching context.Context, watcher *sync.WaitGroup) error {
-	stopTelling := r.webhooks.start(ctx)
-	if r.reloader != nil {
-		watcher.Go(func() { r.reloader.run(watching) })
-	}
-	err := r.scheduler.Run(ctx)
-	stopTelling()
-	return err
 }
 
 func (r *Replica) close() error { return r.store.Close() }
