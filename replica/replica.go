@@ -2,10 +2,10 @@ package replica
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -114,7 +114,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	r.webhooks = newSinks(cfg, id, base, r.tags.tagsOf)
 	r.settingsShown.Store(cfg)
 	if err := r.openDashboard(cfg, options); err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, r.store.Close())
 	}
 	if options.Traces != nil {
 		part.Middleware = []jobs.Middleware{options.Traces.Middleware}
@@ -127,7 +127,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	part.NotifySettled = true
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, r.store.Close())
 	}
 	r.sourced = options.Source != nil
 	r.warnNoJobs(list)
@@ -223,7 +223,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 	probes, err := startProbes(ctx, r.probeAddr, r.log, r.notReady, r.metrics)
 	if err != nil {
-		return errors.Join(err, r.close())
+		return errors.Join(err, r.store.Close())
 	}
 	if probes.listener != nil {
 		r.mu.Lock()
@@ -234,7 +234,7 @@ func (r *Replica) Run(ctx context.Context) error {
 		err = r.serve(ctx)
 	}
 	r.draining.Store(true)
-	if err = errors.Join(err, r.stopDashboard(), r.close(), probes.stop()); err == nil {
+	if err = errors.Join(err, r.stopDashboard(), r.store.Close(), probes.stop()); err == nil {
 		r.log.Info("stopped")
 	}
 	return err
@@ -270,8 +270,6 @@ func (r *Replica) warnNoJobs(list []jobs.Job) {
 		r.log.Warn("the configuration has no jobs: nothing runs")
 	}
 }
-
-func (r *Replica) close() error { return r.store.Close() }
 
 // notReady says why the replica takes no ticks now; nothing if it does. It asks no node.
 func (r *Replica) notReady() []string {
@@ -318,9 +316,7 @@ func identify(id string) string {
 	if err != nil {
 		host = "replica"
 	}
-	var random [4]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return host + "-" + hex.EncodeToString(random[:])
+	return fmt.Sprintf("%s-%08x", host, rand.Uint32())
 }
 
 // programName tells the program of this process from those of other services: the path of its main

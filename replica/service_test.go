@@ -91,7 +91,7 @@ func TestStoreBelongsToAService(t *testing.T) {
 				}
 				belongs("billing", "billing", "")
 				belongs("shop", "shop", "billing")
-				if err := reader.close(); err != nil {
+				if err := reader.store.Close(); err != nil {
 					t.Error(err)
 				}
 			})

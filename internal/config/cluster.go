@@ -9,7 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/internal/store/quorum/membership"
@@ -48,10 +48,10 @@ func (c *Config) cluster(ps *problems) Cluster {
 		out.Etcd, out.ZooKeeper = c.Etcd, c.ZooKeeper
 		out.login(ps)
 	default:
-		out.Redis = nodes(c, ps)
+		out.Redis = c.redisNodes(ps)
 		out.Redis.Fresh = func() (membership.Config, error) {
 			ps := &problems{}
-			fresh := nodes(c, ps)
+			fresh := c.redisNodes(ps)
 			return fresh, ps.err()
 		}
 	}
@@ -85,7 +85,8 @@ func (c Cluster) login(ps *problems) Login {
 	return l
 }
 
-func nodes(c *Config, ps *problems) membership.Config {
+// redisNodes returns what the nodes, or the one Redis, are opened with.
+func (c *Config) redisNodes(ps *problems) membership.Config {
 	r := path{"redis"}
 	cfg := membership.Config{
 		Namespace: c.Namespace,
@@ -101,12 +102,8 @@ func nodes(c *Config, ps *problems) membership.Config {
 	if cfg.TLS, err = load(c.Redis.TLS); err != nil {
 		ps.at(r.with("tls"), "%v", err)
 	}
-	for i, n := range c.Redis.Nodes {
-		url := ps.resolve(r.with("nodes", strconv.Itoa(i)), n.URL)
-		cfg.Nodes = append(cfg.Nodes, membership.NodeConfig{Name: n.Name, URL: url})
-	}
-	for _, one := range singles(c.Redis) {
-		cfg.Nodes = append(cfg.Nodes, one.node(ps.resolve))
+	for _, node := range slices.Concat(nodesOf(c.Redis), singles(c.Redis)) {
+		cfg.Nodes = append(cfg.Nodes, node.config(ps.resolve))
 	}
 	cfg = cfg.WithDefaults()
 	// References may have turned into anything, so the whole is checked again.

@@ -177,9 +177,6 @@ func (ps *problems) checkPostgres(p settings.Postgres) {
 	}
 }
 
-// listed is where the nodes checked so far are.
-type listed struct{ addrs, names map[string]path }
-
 // checkNodes checks the list of nodes, or the one Redis.
 func (ps *problems) checkNodes(r settings.Redis) {
 	list := path{"redis", "nodes"}
@@ -201,102 +198,106 @@ func (ps *problems) checkNodes(r settings.Redis) {
 	case n > 7:
 		ps.at(list, "%d nodes are listed; list 1, 3, 5 or 7", n)
 	}
-	known := listed{addrs: map[string]path{}, names: map[string]path{}}
-	for i, entry := range r.Nodes {
-		known.checkEntry(ps, list.with(strconv.Itoa(i)), entry)
-	}
-}
-
-func (l listed) checkEntry(ps *problems, p path, entry settings.Node) {
-	if entry.URL == "" {
-		if !ps.has(p) {
-			ps.at(p, "has no url; write one such as redis://10.0.0.1:6379")
+	addrs, names := map[string]path{}, map[string]path{} // of the nodes before
+	for _, node := range nodesOf(r) {
+		addr, problem := node.addr()
+		switch name := cmp.Or(strings.ToLower(node.name), addr); {
+		case node.url == "" && ps.has(node.at):
+		case node.url == "":
+			ps.at(node.at, "has no url; write one such as redis://10.0.0.1:6379")
+		case problem != "":
+			ps.at(node.at, "%s", problem)
+		case addr == "": // it is not known here
+		case addrs[addr] != nil:
+			ps.at(node.at, "%s is listed twice, first at %s; each node must be a Redis of its own", addr, addrs[addr])
+		case names[name] != nil:
+			ps.at(node.at, "the name %s is listed twice, first at %s; give each node its own", name, names[name])
+		default:
+			addrs[addr], names[name] = node.at, node.at
 		}
-		return
-	}
-	url, err := refs.Resolve(string(entry.URL))
-	if err != nil {
-		return // a secret of another machine: seen when it is used
-	}
-	addr, problem := nodeAddr(membership.NodeConfig{Name: entry.Name, URL: url})
-	if problem != "" {
-		ps.at(p, "%s", problem)
-		return
-	}
-	name := cmp.Or(strings.ToLower(entry.Name), addr)
-	if first, ok := l.addrs[addr]; ok {
-		ps.at(p, "%s is listed twice, first at %s; each node must be a Redis of its own", addr, first)
-	} else if first, ok := l.names[name]; ok {
-		ps.at(p, "the name %s is listed twice, first at %s; give each node its own", name, first)
-	} else {
-		l.addrs[addr], l.names[name] = p, p
 	}
 }
 
-// nodeAddr returns the host:port of a node, or what is wrong with it. Package membership is
-// asked about each node alone, so the answer has the node's place.
-func nodeAddr(n membership.NodeConfig) (addr, problem string) {
-	one := membership.Config{Nodes: []membership.NodeConfig{n}}.WithDefaults()
-	if err := one.Validate(); err != nil {
-		return "", strings.TrimPrefix(err.Error(), "node 1: ")
-	}
-	n.Name = ""
-	unnamed := membership.Config{Nodes: []membership.NodeConfig{n}}.WithDefaults()
-	return unnamed.Nodes[0].Name, ""
-}
-
-// A singleRedis is one Redis that keeps everything, and where it is written.
-type singleRedis struct {
+// A redisNode is one of the list of nodes, or the one Redis that keeps everything.
+type redisNode struct {
 	at     path
+	name   string // membership.SingleName of the one Redis
 	url    settings.Secret
 	master string
-	seeds  []settings.Secret
+	seeds  []settings.Secret // in place of a URL: those of Sentinels or of servers of a Redis Cluster
+}
+
+func nodesOf(r settings.Redis) (list []redisNode) {
+	for i, n := range r.Nodes {
+		list = append(list, redisNode{at: path{"redis", "nodes", strconv.Itoa(i)}, name: n.Name, url: n.URL})
+	}
+	return list
+}
+
+// singles returns the one Redis, or what is written in its place. It is more than one where
+// the configuration is wrong.
+func singles(r settings.Redis) (all []redisNode) {
+	add := func(key string, one redisNode) {
+		one.at, one.name = path{"redis", key}, membership.SingleName
+		all = append(all, one)
+	}
+	if r.URL != "" {
+		add("url", redisNode{url: r.URL})
+	}
+	if r.Sentinel.Master != "" || r.Sentinel.Addresses != nil {
+		add("sentinel", redisNode{master: r.Sentinel.Master, seeds: r.Sentinel.Addresses})
+	}
+	if r.Cluster.Addresses != nil {
+		add("cluster", redisNode{seeds: r.Cluster.Addresses})
+	}
+	return all
 }
 
 // isSingle reports whether one Redis keeps everything, and no list of nodes.
 func isSingle(r settings.Redis) bool { return len(singles(r)) > 0 }
 
-// singles returns the one Redis, or what is written in its place. It is more than one where
-// the configuration is wrong.
-func singles(r settings.Redis) []singleRedis {
-	var all []singleRedis
-	if r.URL != "" {
-		all = append(all, singleRedis{at: path{"redis", "url"}, url: r.URL})
-	}
-	if r.Sentinel.Master != "" || r.Sentinel.Addresses != nil {
-		all = append(all, singleRedis{at: path{"redis", "sentinel"}, master: r.Sentinel.Master, seeds: r.Sentinel.Addresses})
-	}
-	if r.Cluster.Addresses != nil {
-		all = append(all, singleRedis{at: path{"redis", "cluster"}, seeds: r.Cluster.Addresses})
-	}
-	return all
-}
-
-// node returns what the nodes are opened with, after resolve has been given each text and its place.
-func (one singleRedis) node(resolve func(path, settings.Secret) string) membership.NodeConfig {
-	n := membership.NodeConfig{Name: membership.SingleName, URL: resolve(one.at, one.url), Master: one.master}
-	for i, seed := range one.seeds {
-		n.Seeds = append(n.Seeds, resolve(one.at.with("addresses", strconv.Itoa(i)), seed))
-	}
-	if one.seeds != nil && n.Seeds == nil {
-		n.Seeds = []string{}
-	}
-	return n
-}
-
 // urls returns all URLs of the section.
-func urls(r settings.Redis) []settings.Secret {
-	var all []settings.Secret
-	for _, n := range r.Nodes {
-		all = append(all, n.URL)
-	}
-	for _, one := range singles(r) {
-		all = append(all, one.seeds...)
-		if one.url != "" {
-			all = append(all, one.url)
+func urls(r settings.Redis) (all []settings.Secret) {
+	for _, n := range slices.Concat(nodesOf(r), singles(r)) {
+		if n.at[1] == "nodes" || n.url != "" {
+			all = append(all, n.url)
 		}
+		all = append(all, n.seeds...)
 	}
 	return all
+}
+
+// config returns what the node is opened with. It gives resolve each text and its place.
+func (n redisNode) config(resolve func(path, settings.Secret) string) membership.NodeConfig {
+	cfg := membership.NodeConfig{Name: n.name, URL: resolve(n.at, n.url), Master: n.master}
+	if n.seeds != nil {
+		cfg.Seeds = []string{}
+	}
+	for i, seed := range n.seeds {
+		cfg.Seeds = append(cfg.Seeds, resolve(n.at.with("addresses", strconv.Itoa(i)), seed))
+	}
+	return cfg
+}
+
+// addr returns the host:port of a node, or what is wrong with it. It returns neither if a secret is
+// of another machine: that is seen when it is used. Package membership is asked about each node
+// alone, so the answer has the node's place.
+func (n redisNode) addr() (addr, problem string) {
+	var missing error
+	cfg := n.config(func(_ path, text settings.Secret) string {
+		resolved, err := refs.Resolve(string(text))
+		missing = errors.Join(missing, err)
+		return resolved
+	})
+	alone := membership.Config{Nodes: []membership.NodeConfig{cfg}}.WithDefaults()
+	if err := alone.Validate(); missing != nil {
+		return "", ""
+	} else if err != nil {
+		return "", strings.TrimPrefix(err.Error(), "node 1: ")
+	}
+	cfg.Name = ""
+	unnamed := membership.Config{Nodes: []membership.NodeConfig{cfg}}.WithDefaults()
+	return unnamed.Nodes[0].Name, ""
 }
 
 // checkSingle makes sure that there is one Redis, and that its addresses are some.
@@ -309,17 +310,9 @@ func (ps *problems) checkSingle(r settings.Redis) {
 		ps.at(other.at, "there is %s, too; everything is kept in one Redis, so remove one of the two", strings.Join(all[0].at, "."))
 	}
 	for _, one := range all {
-		if one.at[1] == "sentinel" && one.master == "" {
+		if _, problem := one.addr(); one.at[1] == "sentinel" && one.master == "" {
 			ps.at(one.at, "has no master; write the name under which the Sentinels watch it, such as mymaster")
-			continue
-		}
-		var missing error // a secret of another machine: seen when it is used
-		node := one.node(func(_ path, text settings.Secret) string {
-			resolved, err := refs.Resolve(string(text))
-			missing = errors.Join(missing, err)
-			return resolved
-		})
-		if _, problem := nodeAddr(node); missing == nil && problem != "" {
+		} else if problem != "" {
 			ps.at(one.at, "%s", problem)
 		}
 	}
