@@ -20,7 +20,7 @@ import (
 // Check returns every mistake of a configuration that was made, or changed, in code.
 func (c *Config) Check(registry *jobs.Registry) error {
 	ps := &problems{origin: c.origin}
-	c.checkValues(ps, nil, reflect.ValueOf(c), "")
+	c.checkValues(ps, nil, reflect.ValueOf(c))
 	c.checkCluster(ps)
 	c.check(ps, registry)
 	return ps.err()
@@ -130,33 +130,45 @@ func deref[T any](setting *T) (value T) {
 	return value
 }
 
-// checkValues reports what v, at p, may not be by the tags of its field or by its type, and the same
-// of all values in it. What a job has from the defaults is reported there, once.
-func (c *Config) checkValues(ps *problems, p path, v reflect.Value, tag reflect.StructTag) {
+// checkValues reports what v, at p, and the values in it may not be by the tags of their fields or by
+// their types.
+func (c *Config) checkValues(ps *problems, p path, v reflect.Value) {
+	c.visit(p, v, "", func(p path, v reflect.Value, tag reflect.StructTag) {
+		switch v.Kind() {
+		case reflect.String:
+			choices := choicesOf(v.Type(), tag)
+			if choices != nil && v.String() != "" && !slices.Contains(choices, v.String()) && !ps.has(p) {
+				ps.at(p, "%q is not a choice; write %s", v.String(), oneOf(choices))
+			}
+		case reflect.Int, reflect.Int64:
+			if allowed, bounded := tag.Lookup("range"); bounded && !ps.has(p) {
+				ps.checkRange(p, v, allowed, tag.Get("wrong"))
+			}
+		}
+	})
+}
+
+// visit calls each for all values without parts that are in v, or v itself, with the tags of their
+// fields. It leaves out what a job has from the defaults, which are visited themselves.
+func (c *Config) visit(p path, v reflect.Value, tag reflect.StructTag, each func(path, reflect.Value, reflect.StructTag)) {
 	switch v = reflect.Indirect(v); v.Kind() {
-	case reflect.String:
-		choices := choicesOf(v.Type(), tag)
-		if choices != nil && v.String() != "" && !slices.Contains(choices, v.String()) && !ps.has(p) {
-			ps.at(p, "%q is not a choice; write %s", v.String(), oneOf(choices))
-		}
-	case reflect.Int, reflect.Int64:
-		if allowed, bounded := tag.Lookup("range"); bounded && !ps.has(p) {
-			ps.checkRange(p, v, allowed, tag.Get("wrong"))
-		}
 	case reflect.Struct:
 		for _, f := range decode.Fields(v.Type()) {
 			if field := v.FieldByIndex(f.Index); v.Type() != reflect.TypeFor[JobConfig]() || !c.isDefault(f, field) {
-				c.checkValues(ps, p.with(f.Name), field, f.Tag)
+				c.visit(p.with(f.Name), field, f.Tag, each)
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			c.checkValues(ps, p.with(strconv.Itoa(i)), v.Index(i), tag)
+			c.visit(p.with(strconv.Itoa(i)), v.Index(i), tag, each)
 		}
 	case reflect.Map:
 		for entry := v.MapRange(); entry.Next(); {
-			c.checkValues(ps, p.with(entry.Key().String()), entry.Value(), tag)
+			c.visit(p.with(entry.Key().String()), entry.Value(), tag, each)
 		}
+	case reflect.Invalid: // a pointer that is nil
+	default:
+		each(p, v, tag)
 	}
 }
 

@@ -77,12 +77,10 @@ func (c Cluster) login(ps *problems) Login {
 	if c.Section == SectionZooKeeper {
 		at, username, password, files = path{SectionZooKeeper}, c.ZooKeeper.Username, c.ZooKeeper.Password, c.ZooKeeper.TLS
 	}
-	l := Login{Username: ps.resolve(at.with("username"), username), Password: ps.resolve(at.with("password"), password)}
-	var err error
-	if l.TLS, err = load(files); err != nil {
-		ps.at(at.with("tls"), "%v", err)
+	return Login{
+		Username: ps.resolve(at.with("username"), username), Password: ps.resolve(at.with("password"), password),
+		TLS: ps.loadTLS(at.with("tls"), files),
 	}
-	return l
 }
 
 // redisNodes returns what the nodes, or the one Redis, are opened with.
@@ -92,15 +90,12 @@ func (c *Config) redisNodes(ps *problems) membership.Config {
 		Namespace: c.Namespace,
 		Username:  ps.resolve(r.with("username"), c.Redis.Username),
 		Password:  ps.resolve(r.with("password"), c.Redis.Password),
+		TLS:       ps.loadTLS(r.with("tls"), c.Redis.TLS),
 		Timeout:   c.Redis.NodeTimeout,
 		Grace:     c.Redis.RestartGrace,
 		TTL:       c.Lock.TTL,
 		Durable:   deref(c.Redis.Durable),
 		Copies:    deref(c.Redis.Copies),
-	}
-	var err error
-	if cfg.TLS, err = load(c.Redis.TLS); err != nil {
-		ps.at(r.with("tls"), "%v", err)
 	}
 	for _, node := range slices.Concat(nodesOf(c.Redis), singles(c.Redis)) {
 		cfg.Nodes = append(cfg.Nodes, node.config(ps.resolve))
@@ -122,10 +117,10 @@ func (ps *problems) resolve(p path, text settings.Secret) string {
 	return out
 }
 
-// load reads the files; nil if nothing is set.
-func load(t settings.TLS) (*tls.Config, error) {
+// loadTLS reads the files of the section at p; nil if nothing is set.
+func (ps *problems) loadTLS(p path, t settings.TLS) *tls.Config {
 	if t == (settings.TLS{}) {
-		return nil, nil
+		return nil
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	var errs []error
@@ -146,7 +141,10 @@ func load(t settings.TLS) (*tls.Config, error) {
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}
-	return cfg, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		ps.at(p, "%v", err)
+	}
+	return cfg
 }
 
 // SchedulerConfig returns what the configuration says of the scheduler itself,

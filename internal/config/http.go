@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -23,7 +24,7 @@ import (
 // CheckHTTP returns every mistake of the http section alone, which a program has made.
 func (c *Config) CheckHTTP() error {
 	ps := &problems{origin: c.origin}
-	c.checkValues(ps, path{"http"}, reflect.ValueOf(c.HTTP), "")
+	c.checkValues(ps, path{"http"}, reflect.ValueOf(c.HTTP))
 	c.checkHTTP(ps)
 	return ps.err()
 }
@@ -154,10 +155,7 @@ func (c *Config) Users() ([]identity.User, error) {
 
 // userOf resolves the references of a user.
 func userOf(name string, c settings.User) (identity.User, error) {
-	user := identity.User{Name: name, Role: c.Role}
-	if user.Role == "" {
-		user.Role = identity.Viewer
-	}
+	user := identity.User{Name: name, Role: cmp.Or(c.Role, identity.Viewer)}
 	var err error
 	if user.Password, err = c.Password.Resolve(); err != nil {
 		return user, err

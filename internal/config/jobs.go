@@ -62,10 +62,12 @@ func (b *builder) complete(name string, job JobConfig) jobs.Job {
 	}
 	zone, sized := built.Timezone, built.Group != "" && built.GroupSize != 0
 	copyFields(&built, &job)
-	if built.History = job.History.build(); !sized {
+	built.History = job.History.build()
+	if !sized {
 		built.GroupSize = b.cfg.Groups[job.Group].MaxRunning
 	}
-	if built.Timezone = zone; built.Schedule == nil && len(job.Schedule) > 0 {
+	built.Timezone = zone
+	if built.Schedule == nil && len(job.Schedule) > 0 {
 		built.Schedule, built.Spec, built.Timezone = b.schedule(path{"jobs", name}, job), job.Schedule.String(), b.timezone(job)
 	}
 	return built
@@ -91,7 +93,8 @@ func (b *builder) build(name string, job JobConfig) (jobs.Job, error) {
 		if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
 			return built, fmt.Errorf("job %s: %w", name, err)
 		}
-		if built.Bind = b.cfg.rebind(b.registry, job); !slices.Contains(fixedParams, job.Func) {
+		built.Bind = b.cfg.rebind(b.registry, job)
+		if !slices.Contains(fixedParams, job.Func) {
 			built.Params = b.registry.Shape(job.Func)
 		}
 	}

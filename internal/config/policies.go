@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"regexp"
@@ -95,11 +96,7 @@ func (c *Config) checkHistory(ps *problems) {
 }
 
 func (h HistoryConfig) build() jobs.History {
-	bytes := h.MaxBytes
-	if bytes == 0 {
-		bytes = -1
-	}
-	return jobs.History{Keep: h.Keep, MaxAge: h.MaxAge, MaxBytes: bytes}
+	return jobs.History{Keep: h.Keep, MaxAge: h.MaxAge, MaxBytes: cmp.Or(h.MaxBytes, -1)}
 }
 
 // labelWord is what a label and its value may look like: they stand in reasons

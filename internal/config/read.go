@@ -112,7 +112,7 @@ func (s Source) decoded() (*Config, *problems) {
 	cfg := Default()
 	fill(ps, tree, cfg)
 	cfg.origin = ps.origin
-	cfg.checkValues(ps, nil, reflect.ValueOf(cfg), "")
+	cfg.checkValues(ps, nil, reflect.ValueOf(cfg))
 	return cfg, ps
 }
 
@@ -219,7 +219,7 @@ func flagPath(name string) (path, error) {
 // getenv returns the last value of a variable in environ.
 func getenv(environ []string, name string) string {
 	for _, variable := range slices.Backward(environ) {
-		if n, value, ok := strings.Cut(variable, "="); ok && n == name {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
 			return value
 		}
 	}

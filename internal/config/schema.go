@@ -139,11 +139,8 @@ func defaultOf(v reflect.Value) json.RawMessage {
 	case fmt.Stringer:
 		value = v.String()
 	}
-	b, err := json.Marshal(value)
-	if err != nil {
-		return nil
-	}
-	return b
+	text, _ := json.Marshal(value) // a default always encodes
+	return text
 }
 
 // short writes a duration as people do: 1h, not 1h0m0s.

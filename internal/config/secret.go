@@ -142,7 +142,13 @@ func textAt(tree any, p path) (string, path) {
 // job needs them.
 func (c *Config) Withheld() *jobs.Withheld {
 	var texts []string
-	collectSecrets(reflect.ValueOf(*c), "", func(text settings.Secret) { texts = append(texts, string(text)) })
+	c.visit(nil, reflect.ValueOf(c), "", func(p path, v reflect.Value, _ reflect.StructTag) {
+		key := p[len(p)-1]
+		harmless := key == "username" || len(p) > 1 && holdsSecrets(p[len(p)-2]) && harmlessKey.MatchString(key)
+		if secret, ok := reflect.TypeAssert[settings.Secret](v); ok && secret != "" && !harmless {
+			texts = append(texts, string(secret))
+		}
+	})
 	if len(texts) == 0 {
 		return nil
 	}
@@ -161,31 +167,6 @@ func (c *Config) Withheld() *jobs.Withheld {
 		}
 	}
 	return w
-}
-
-// collectSecrets calls found with each text that may hold a secret, and is neither a user's name
-// nor a header that is harmless. Name is that of the value.
-func collectSecrets(v reflect.Value, name string, found func(settings.Secret)) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for _, f := range decode.Fields(v.Type()) {
-			collectSecrets(v.FieldByIndex(f.Index), f.Name, found)
-		}
-	case reflect.Map:
-		for entry := v.MapRange(); entry.Next(); {
-			key := fmt.Sprint(entry.Key().Interface())
-			if !holdsSecrets(name) || !harmlessKey.MatchString(key) {
-				collectSecrets(entry.Value(), key, found)
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			collectSecrets(v.Index(i), name, found)
-		}
-	}
-	if secret, ok := reflect.TypeAssert[settings.Secret](v); ok && secret != "" && name != "username" {
-		found(secret)
-	}
 }
 
 // credentials matches a header's way to log in before the secret itself.

@@ -148,15 +148,14 @@ func omitUnset(shown, silent map[string]any) map[string]any {
 
 // isUnset reports whether a value that is shown stands for nothing.
 func isUnset(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return v == "" || v == short(0)
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
+	switch in := reflect.ValueOf(v); in.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Map, reflect.Slice:
+		return in.Len() == 0
+	default:
+		return in.IsZero() || v == short(0)
 	}
-	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
 // differences returns the settings of one struct that differ from those of
@@ -182,10 +181,8 @@ func differ(found map[string]any, p path, from, to reflect.Value) {
 
 // same compares values; a map or list without elements is none.
 func same(a, b reflect.Value) bool {
-	if a.Kind() == reflect.Map || a.Kind() == reflect.Slice {
-		if a.Len() == 0 && b.Len() == 0 {
-			return true
-		}
+	if (a.Kind() == reflect.Map || a.Kind() == reflect.Slice) && a.Len() == 0 && b.Len() == 0 {
+		return true
 	}
 	return reflect.DeepEqual(a.Interface(), b.Interface())
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -67,13 +68,7 @@ func Escape(text string) string { return opening.ReplaceAllString(text, "$$$0") 
 // In returns the references in text; none if it has a mistake.
 func In(text string) []Part {
 	parts, _ := Split(text)
-	var found []Part
-	for _, p := range parts {
-		if p.Kind != "" {
-			found = append(found, p)
-		}
-	}
-	return found
+	return slices.DeleteFunc(parts, func(p Part) bool { return p.Kind == "" })
 }
 
 // Expand returns text with the values of its references, as resolve returns them, and those
