@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -312,11 +313,8 @@ func identify(id string) string {
 	if id != "" {
 		return id
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "replica"
-	}
-	return fmt.Sprintf("%s-%08x", host, rand.Uint32())
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s-%08x", cmp.Or(host, "replica"), rand.Uint32())
 }
 
 // programName tells the program of this process from those of other services: the path of its main

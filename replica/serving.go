@@ -174,10 +174,7 @@ func (r *Replica) beginMetrics(cfg *config.Config, list []jobs.Job, m Metrics) {
 	if m == nil {
 		return
 	}
-	most := cfg.Metrics.MaxJobs
-	if most == 0 {
-		most = -1
-	}
+	most := cmp.Or(cfg.Metrics.MaxJobs, -1)
 	about := r.Shown()
 	for _, job := range list {
 		about.Jobs = append(about.Jobs, job.Name)
