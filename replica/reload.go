@@ -18,31 +18,21 @@ import (
 
 // A reloader reads the configuration again and serves its jobs.
 type reloader struct {
-	replica  *Replica
-	registry *jobs.Registry
-	source   config.Source
-	adapt    func(*config.Config) // may be nil
-	over     func(*config.Config) (*config.Config, error)
-	every    time.Duration // 0: only when asked
-
-	lossSum string    // of a file that may be half written; empty: there is none
-	lossAt  time.Time // when it was first read
+	replica *Replica
+	from    config.File                                  // how it is read; its Source is set
+	over    func(*config.Config) (*config.Config, error) // puts the program's settings over it
 
 	running *config.Config // what the replica runs with
-	file    *config.Config // what was read last
+	latest  *config.Config // what was read last
 	sum     string         // of the file's content when it was read last
 	failed  bool           // it was not taken
+
+	suspectSum   string    // of a file that may be half written; empty: there is none
+	suspectSince time.Time // when it was first read
 }
 
 // secondLook is how long a file that may be half written must stay the same before it counts.
 const secondLook = 15 * time.Second
-
-func newReloader(r *Replica, cfg *config.Config, file config.File, over func(*config.Config) (*config.Config, error)) *reloader {
-	return &reloader{
-		replica: r, registry: file.Registry, source: *file.Source, adapt: file.Adapt, over: over,
-		every: *cfg.Scheduler.ReloadEvery, running: cfg, file: cfg, sum: cfg.Sum(),
-	}
-}
 
 // Reload has the configuration read again at once, without waiting for its file
 // to change, as at SIGHUP. It does nothing without one, and does not wait.
@@ -59,15 +49,15 @@ func (r *Replica) Refresh() { r.scheduler.Refresh() }
 // run reads the configuration again and again until ctx ends.
 func (l *reloader) run(ctx context.Context) {
 	var poll <-chan time.Time
-	if l.every > 0 {
-		ticker := time.NewTicker(l.every)
+	if every := *l.running.Scheduler.ReloadEvery; every > 0 { // otherwise only when asked
+		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		poll = ticker.C
 	}
 	for {
 		var again <-chan time.Time
-		if l.lossSum != "" {
-			again = time.After(time.Until(l.lossAt.Add(secondLook)))
+		if l.suspectSum != "" {
+			again = time.After(time.Until(l.suspectSince.Add(secondLook)))
 		}
 		select {
 		case <-ctx.Done():
@@ -86,21 +76,21 @@ func (l *reloader) run(ctx context.Context) {
 	}
 }
 
-func (l *reloader) contents() string { return l.file.SumNow(l.source) }
+func (l *reloader) contents() string { return l.latest.SumNow(*l.from.Source) }
 
 // read reads the configuration and serves its jobs. A mistake in it changes nothing, and is
 // reported once: the file is not read again before it changes.
 func (l *reloader) read() {
 	l.sum = l.contents()
-	loss := l.lossSum
-	l.lossSum = ""
-	cfg, err := config.Read(l.source, l.registry)
+	suspect := l.suspectSum
+	l.suspectSum = ""
+	cfg, err := config.Read(*l.from.Source, l.from.Registry)
 	if err == nil {
-		if l.adapt != nil {
-			l.adapt(cfg)
+		if l.from.Adapt != nil {
+			l.from.Adapt(cfg)
 		}
 		if cfg, err = l.over(cfg); err == nil {
-			err = l.serve(cfg, loss)
+			err = l.serve(cfg, suspect)
 		}
 	}
 	if errors.Is(err, scheduler.ErrStopped) {
@@ -112,23 +102,23 @@ func (l *reloader) read() {
 	l.failed = err != nil
 }
 
-// serve serves the jobs of cfg, and says what else of it needs a restart. The file that may be
-// half written had the hash loss.
-func (l *reloader) serve(cfg *config.Config, loss string) error {
-	next, err := l.running.WithJobs(cfg, l.registry)
+// serve serves the jobs of cfg, and says what else of it needs a restart. The hash suspect is that
+// of the file if it seemed to be half written when it was read before.
+func (l *reloader) serve(cfg *config.Config, suspect string) error {
+	next, err := l.running.WithJobs(cfg, l.from.Registry)
 	if err != nil {
 		return err
 	}
-	list, err := next.JobList(l.registry)
+	list, err := next.JobList(l.from.Registry)
 	if err != nil {
 		return err
 	}
 	if err := l.checkWhole(next); err != nil {
-		if cfg.Sum() != loss {
-			l.lossAt = time.Now()
+		if cfg.Sum() != suspect {
+			l.suspectSince = time.Now()
 		}
-		if time.Since(l.lossAt) < secondLook {
-			l.lossSum = cfg.Sum()
+		if time.Since(l.suspectSince) < secondLook {
+			l.suspectSum = cfg.Sum()
 			return err
 		}
 	}
@@ -138,7 +128,7 @@ func (l *reloader) serve(cfg *config.Config, loss string) error {
 	l.replica.tags.own.Store(tagsIn(list))
 	l.logPendingSettings(cfg)
 	l.logReferences(cfg)
-	l.running, l.file = next, cfg
+	l.running, l.latest = next, cfg
 	l.replica.settingsShown.Store(next)
 	l.replica.Refresh() // jobs of a Source have the defaults, too
 	l.replica.warnNoJobs(list)
@@ -169,7 +159,7 @@ func ofFile(cfg *config.Config) (list []jobs.Job) {
 // logReferences logs that files have changed which the configuration refers to, and warns of
 // those with which the store cannot be reached.
 func (l *reloader) logReferences(file *config.Config) {
-	if file.Referenced() == l.file.Referenced() {
+	if file.Referenced() == l.latest.Referenced() {
 		return
 	}
 	l.replica.log.Info("files that the configuration refers to have changed; each new connection and each run reads them")
@@ -181,7 +171,7 @@ func (l *reloader) logReferences(file *config.Config) {
 // logPendingSettings logs the settings besides the jobs that differ in the changed file. They
 // need a restart.
 func (l *reloader) logPendingSettings(file *config.Config) {
-	if len(config.NeedRestart(l.file, file)) == 0 {
+	if len(config.NeedRestart(l.latest, file)) == 0 {
 		return
 	}
 	if keys := config.NeedRestart(l.running, file); len(keys) > 0 {

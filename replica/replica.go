@@ -84,7 +84,7 @@ func New(cfg Config) (*Replica, error) {
 	}
 	r, err := wire(settings, file.Registry, cfg)
 	if err == nil && file.Source != nil {
-		r.reloader = newReloader(r, settings, file, cfg.over)
+		r.reloader = &reloader{replica: r, from: file, over: cfg.over, running: settings, latest: settings, sum: settings.Sum()}
 	}
 	return r, err
 }
@@ -231,11 +231,17 @@ func (r *Replica) Run(ctx context.Context) error {
 		r.serving = probes.listener.Addr()
 		r.mu.Unlock()
 	}
-	if err = r.serveDashboard(ctx); err == nil {
+	if r.dashboard != nil {
+		err = r.dashboard.Start(ctx)
+	}
+	if err == nil {
 		err = r.serve(ctx)
 	}
 	r.draining.Store(true)
-	if err = errors.Join(err, r.stopDashboard(), r.store.Close(), probes.stop()); err == nil {
+	if r.dashboard != nil {
+		err = errors.Join(err, r.dashboard.Stop())
+	}
+	if err = errors.Join(err, r.store.Close(), probes.stop()); err == nil {
 		r.log.Info("stopped")
 	}
 	return err

@@ -141,7 +141,7 @@ func (r *Replica) Shown() view.Host {
 		return shown // while it is made
 	}
 	shown.Control = view.ControlOf(r.store)
-	shown.Control.Live = r.live
+	shown.Control.Live = func(job string, token locking.Token) (ledger.Log, bool) { return r.scheduler.Live(job, token) }
 	shown.Control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		return cmp.Or(r.scheduler.CheckParams(job.StoredAs(), params), config.CheckPublished(job, params))
 	}
@@ -149,24 +149,6 @@ func (r *Replica) Shown() view.Host {
 		shown.Metrics, shown.UsersFailed = r.metrics.Handler(), r.metrics.UsersFailed
 	}
 	return shown
-}
-
-func (r *Replica) live(job string, token locking.Token) (ledger.Log, bool) {
-	return r.scheduler.Live(job, token)
-}
-
-func (r *Replica) serveDashboard(ctx context.Context) error {
-	if r.dashboard == nil {
-		return nil
-	}
-	return r.dashboard.Start(ctx)
-}
-
-func (r *Replica) stopDashboard() error {
-	if r.dashboard == nil {
-		return nil
-	}
-	return r.dashboard.Stop()
 }
 
 // beginMetrics begins what counts, if anything does.

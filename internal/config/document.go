@@ -24,10 +24,18 @@ import (
 // and returns it as a tree of plain values; false if there is no telling what
 // the file says.
 func parseDocument(ps *problems, text []byte) (map[string]any, bool) {
-	root, ok := parseNode(ps, text)
-	if !ok || root == nil || root.Tag == "!!null" {
-		return nil, ok
+	docs, err := documents(text)
+	if err != nil {
+		ps.addYAML(err)
+		return nil, false
 	}
+	if len(docs) > 1 {
+		ps.add(ps.origin.node(docs[1]), nil, "a second YAML document begins here; keep one, without `---` between")
+	}
+	if len(docs) == 0 || docs[0].Content[0].Tag == "!!null" {
+		return nil, true
+	}
+	root := docs[0].Content[0]
 	if root.Kind != yaml.MappingNode {
 		what := "a single value"
 		if root.Kind == yaml.SequenceNode {
@@ -46,26 +54,19 @@ func parseDocument(ps *problems, text []byte) (map[string]any, bool) {
 	return tree, true
 }
 
-// parseNode returns the content of the only document in text; nil if empty.
-func parseNode(ps *problems, text []byte) (*yaml.Node, bool) {
+// documents returns the documents in text, at most two.
+func documents(text []byte) (list []*yaml.Node, err error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, more yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil, true
-	case err != nil:
-		ps.addYAML(err)
-		return nil, false
+	for range 2 {
+		var doc yaml.Node
+		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, &doc)
 	}
-	switch err := dec.Decode(&more); {
-	case errors.Is(err, io.EOF):
-	case err != nil:
-		ps.addYAML(err)
-		return nil, false
-	default:
-		ps.add(ps.origin.node(&more), nil, "a second YAML document begins here; keep one, without `---` between")
-	}
-	return doc.Content[0], true
+	return list, nil
 }
 
 // yamlLine finds the line in an error of the YAML parser, which has no type.
@@ -85,7 +86,8 @@ func (ps *problems) addYAML(err error) {
 	lines := bytes.SplitAfter(ps.origin.text, []byte("\n"))
 	// The mistake is in the first line with which the text has it.
 	first := sort.Search(len(lines), func(i int) bool {
-		again, _ := splitYAMLError(yamlError(bytes.Join(lines[:i+1], nil)))
+		_, err := documents(bytes.Join(lines[:i+1], nil))
+		again, _ := splitYAMLError(err)
 		return again == msg
 	})
 	if first < len(lines) {
@@ -119,19 +121,6 @@ func splitYAMLError(err error) (msg string, line int) {
 		msg = msg[:m[0]] + msg[m[1]:]
 	}
 	return msg, line
-}
-
-// yamlError returns what is wrong with a text.
-func yamlError(text []byte) error {
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	for {
-		var doc yaml.Node
-		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
 }
 
 // isText reports whether values of the type are written as text.
@@ -293,17 +282,12 @@ func (o *origin) inside(p path, offset int) position {
 		return where
 	}
 	_, node, depth := find(o.root, p)
-	if node == nil || depth < len(p) || node.Kind != yaml.ScalarNode || offset < 0 || offset > len(node.Value) {
+	if node == nil || depth < len(p) || node.Kind != yaml.ScalarNode || offset < 0 || offset > len(node.Value) || strings.ContainsAny(node.Value, "\\'\"\n\t") {
 		return where
 	}
-	switch node.Style &^ yaml.TaggedStyle {
-	case 0:
-	case yaml.SingleQuotedStyle, yaml.DoubleQuotedStyle:
+	if quoted(node) {
 		where.column++
-	default:
-		return where
-	}
-	if strings.ContainsAny(node.Value, "\\'\"\n\t") {
+	} else if node.Style&^yaml.TaggedStyle != 0 {
 		return where
 	}
 	where.column += utf8.RuneCountInString(node.Value[:offset])

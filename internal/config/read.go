@@ -80,22 +80,18 @@ func (s Source) read() (tree map[string]any, ps *problems) {
 		return nil, ps
 	}
 	layers := koanf.New(delimiter)
-	ps.check(layers.Load(confmap.Provider(written, ""), nil))
+	err = layers.Load(confmap.Provider(written, ""), nil)
 	from.overrides = s.overrides(ps, layers.Raw())
 	for _, o := range from.overrides {
-		ps.check(layers.Set(strings.Join(o.path, delimiter), o.value))
+		err = errors.Join(err, layers.Set(strings.Join(o.path, delimiter), o.value))
+	}
+	if err != nil { // koanf has none for maps in memory
+		ps.at(nil, "%v", err)
 	}
 	from.tree = layers.Raw()
 	from.files = filesIn(from.tree)
 	from.referenced = sumsOf(from.files)
 	return layers.Raw(), ps
-}
-
-// check reports an error of koanf, which has none for maps in memory.
-func (ps *problems) check(err error) {
-	if err != nil {
-		ps.at(nil, "%v", err)
-	}
 }
 
 // decoded reads a source and decodes it. The Config is nil if there is nothing to decode.

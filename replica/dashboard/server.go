@@ -53,7 +53,8 @@ type Server struct {
 func (s *Server) Begin(r view.Host, cfg *config.Config, listener net.Listener) error {
 	s.addr, s.base, s.listener, s.log = cfg.HTTP.Listen, cfg.HTTP.BasePath, listener, r.Logger
 	s.users = &userBook{cfg: cfg, log: r.Logger, failed: r.UsersFailed}
-	if _, err := s.users.open(); err != nil {
+	s.users.sum = s.users.contents()
+	if _, err := cfg.Users(); err != nil {
 		return err
 	}
 	part := Config{HTTP: cfg.HTTP, Warnings: s.users.warnings}
@@ -173,12 +174,6 @@ type userBook struct {
 
 	sum   string                    // of what was read last
 	since atomic.Pointer[time.Time] // the file cannot be used; nil: it can
-}
-
-// open reads the users for the first time.
-func (b *userBook) open() ([]identity.User, error) {
-	b.sum = b.contents()
-	return b.cfg.Users()
 }
 
 // contents is a hash of all users with their secrets, or why they cannot be read.

@@ -109,7 +109,8 @@ func TestSecretsOfUsersAreReadAgain(t *testing.T) {
 // follow has the book read and followed, until the returned function is called.
 func (b *userBook) follow(t *testing.T) func() {
 	t.Helper()
-	if _, err := b.open(); err != nil {
+	b.sum = b.contents()
+	if _, err := b.cfg.Users(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
