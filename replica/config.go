@@ -137,8 +137,8 @@ func Read(path string, registry *jobs.Registry) (Config, error) {
 	return Config{File: &config.File{Config: cfg, Registry: registry, Source: &source}}, nil
 }
 
-// over returns what was read from the file, or the defaults, with what the program sets
-// itself put over it.
+// over returns a copy of the configuration that was read, or of the defaults, with the settings
+// and jobs of the program put over it.
 func (c Config) over(read *config.Config) (*config.Config, error) {
 	if c.Store != nil && c.Postgres.URL == "" {
 		c.Postgres.URL = settings.Secret(c.Store.Address())

@@ -28,12 +28,12 @@ type events struct {
 type unrecorded struct {
 	mu      sync.Mutex
 	ticks   int // that could not be recorded so far; 0: there is no outage
-	dropped int // that nobody will record, or look at again
+	dropped int // that are given up
 	since   time.Time
 }
 
-// observe logs what the scheduler does: what concerns somebody as info, what
-// went wrong as warning or error, the rest as debug.
+// observe logs what the scheduler does: usual events as info, failures as warning or error,
+// and events that interest only developers as debug.
 func (e events) observe(ev event.Event) {
 	en := ev.Entry
 	switch ev.Kind {
@@ -46,7 +46,7 @@ func (e events) observe(ev event.Event) {
 		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", store.OneLine(ev.Err), "in", ev.In)
 	case event.Unread:
 		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", store.OneLine(ev.Err))
-	case event.Decided: // another replica may run it: what this one knows concerns nobody yet
+	case event.Decided: // only info: another replica may run it
 		e.log.Info("not run here", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", e.reason(en), "reason_code", string(en.Reason.Code))
 	case event.Settled:
 		e.settled(en, ev.Err)
@@ -85,7 +85,7 @@ func (e events) observe(ev event.Event) {
 	}
 }
 
-// settled says that nobody ran a tick.
+// settled says that no replica ran a tick, or that this is not known.
 func (e events) settled(en ledger.Entry, err error) {
 	attrs := []any{"job", en.Job, "tick", jobs.FormatTick(en.Tick), "reason", e.reason(en), "reason_code", string(en.Reason.Code)}
 	switch {

@@ -128,7 +128,7 @@ func isText(t reflect.Type) bool {
 	return t != nil && (t.Kind() == reflect.String || t == reflect.TypeFor[time.Time]())
 }
 
-// dropDuplicates reports keys that stand twice in a mapping, with both places,
+// dropDuplicates reports keys that a mapping has twice, with both places,
 // and keeps the first, so that the rest of the file is checked too. Keys become
 // text on the way: `1:` names the job "1".
 func dropDuplicates(ps *problems, p path, node *yaml.Node) {
@@ -223,9 +223,9 @@ type origin struct {
 	file       string
 	text       []byte         // of the file
 	root       *yaml.Node     // nil for an empty file
-	tree       map[string]any // what was written, in the file and elsewhere: with references
+	tree       map[string]any // the values of the file and of the overrides, references unresolved
 	overrides  []override     // in the order they were applied
-	files      []string       // that it refers to
+	files      []string       // that the tree refers to
 	referenced string         // hashes of their content
 }
 
@@ -306,7 +306,7 @@ func (o *origin) item(p path, i int) path {
 	return p
 }
 
-// last is the path of what stands last in the file.
+// last is the path of the last value in the file.
 func (o *origin) last() path {
 	var p path
 	for node := o.root; node != nil && len(node.Content) > 0; node = node.Content[len(node.Content)-1] {

@@ -29,7 +29,7 @@ func (c *Config) CheckHTTP() error {
 	return ps.err()
 }
 
-// checkHTTP checks what is served over HTTP, and to whom.
+// checkHTTP checks the http section.
 func (c *Config) checkHTTP(ps *problems) {
 	p, h := path{"http"}, c.HTTP
 	ps.checkAddress(p.with("listen"), h.Listen)
@@ -58,7 +58,7 @@ func (c *Config) checkHTTP(ps *problems) {
 	}
 }
 
-// checkAddress reports what is no address to listen on.
+// checkAddress reports a text that is no address to listen on.
 func (ps *problems) checkAddress(p path, text string) {
 	if text == "" {
 		return
@@ -87,7 +87,7 @@ func (c *Config) checkUser(ps *problems, p path, name string) {
 	}
 }
 
-// Proxy returns who may name the user, of a section that was checked.
+// Proxy returns the proxies that may name the user. It expects a section that was checked.
 func (c *Config) Proxy() identity.Proxy {
 	trusted := c.HTTP.TrustedProxies
 	proxy := identity.Proxy{UserHeader: trusted.UserHeader}
@@ -125,8 +125,7 @@ func (c *Config) warnHTTP(ps *problems) {
 	ps.at(path{"http", "listen"}, "warning: passwords and tokens of users go over the network for everybody to read; set http.tls, or put a proxy that speaks TLS before it and name it in http.trusted_proxies")
 }
 
-// Users returns who may log in, references resolved, those of http.users_file
-// included.
+// Users returns the users of http.users and http.users_file, with their references resolved.
 func (c *Config) Users() ([]identity.User, error) {
 	all := map[string]settings.User{}
 	maps.Copy(all, c.HTTP.Users)
@@ -181,7 +180,7 @@ func readUsers(file string) (map[string]settings.User, error) {
 	return users, nil
 }
 
-// checkWebhooks reports mistakes in what is told to whom.
+// checkWebhooks checks the endpoints that get events.
 func (b *builder) checkWebhooks() {
 	for i, hook := range b.cfg.Webhooks {
 		p := path{"webhooks", strconv.Itoa(i)}

@@ -101,8 +101,8 @@ func (b *builder) build(name string, job JobConfig) (jobs.Job, error) {
 	return built, err
 }
 
-// timezone returns the name of the zone that the schedule of a job is in: that which all of its
-// specs begin with, or the one that is set.
+// timezone returns the name of the time zone of a job's schedule: the one that all of its specs
+// begin with, else the one that is set.
 func (b *builder) timezone(job JobConfig) string {
 	named := map[string]bool{}
 	var zone string
@@ -122,13 +122,12 @@ func limits(c *Config, job JobConfig) jobs.Limits {
 	}
 }
 
-// fixedParams are the built-in functions whose params nobody but the
-// configuration sets: whoever may ask for a run could have any command run, or
-// have secrets sent anywhere.
+// fixedParams are the built-in functions whose params only the configuration sets. Otherwise
+// a user who may trigger a job could run any command, or send secrets anywhere.
 var fixedParams = []string{"exec", "http"}
 
-// rebind returns what binds the job's function with the params of a request,
-// which go before the job's own, key by key.
+// rebind returns the function that binds a job's function with the params of a request. These
+// override the job's own, key by key.
 func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]any) (jobs.Handler, error) {
 	return func(asked map[string]any) (jobs.Handler, error) {
 		if slices.Contains(fixedParams, job.Func) {
@@ -145,7 +144,7 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 }
 
 // CheckPublished returns an error if the job, as it was published, does not take the
-// params: nobody but the configuration sets those of some functions.
+// params. Those of some functions only the configuration sets.
 func CheckPublished(job roster.JobInfo, params json.RawMessage) error {
 	if len(params) == 0 || !slices.Contains(fixedParams, job.Func) {
 		return job.CheckParams(params)
@@ -220,14 +219,14 @@ func (b *builder) checkFunc(p path, job JobConfig) {
 	case b.registry != nil:
 		_, err := b.registry.Bind(job.Func, job.Params, limits(b.cfg, job))
 		b.reportBind(p, err, nil)
-		if err == nil { // no run should be the first to see what references stand for
+		if err == nil { // mistakes in the values of references should show now, not in the first run
 			_, err = b.registry.Bind(job.Func, resolvable(job.Params), limits(b.cfg, job))
 			b.reportBind(p, err, job.Params)
 		}
 	}
 }
 
-// resolvable returns params with what references stand for, where that is known here.
+// resolvable returns params with the values of those references that can be resolved here.
 func resolvable(params map[string]any) map[string]any {
 	tree, _ := decode.Map(params, nil, func(v any, _ []string) (any, error) { // no leaf fails
 		if text, ok := v.(string); ok && hasReference(text) {
@@ -266,7 +265,7 @@ func (b *builder) checkFormerly(name, formerly string) {
 }
 
 // reportBind reports each of the errors of binding a function at its place. If params were resolved for
-// that, no message shows what their references stand for.
+// that, no message shows the values of their references.
 func (b *builder) reportBind(p path, err error, resolved map[string]any) {
 	if err == nil {
 		return

@@ -133,9 +133,9 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// Warnings lists what is allowed, but may not be what is meant: of jobs in the order
-// of their names, then of what is served. Unlike mistakes they keep nothing from starting. Of
-// more than maxShown the last one counts the others.
+// Warnings lists settings that are allowed, but probably not intended: those of jobs by name,
+// then those of http. A replica starts with them. If there are more than maxShown, the last one
+// counts the others.
 func (c *Config) Warnings() []Problem {
 	ps := &problems{origin: c.origin}
 	if len(c.Jobs) == 0 {

@@ -25,13 +25,14 @@ const DefaultFile = "config.yaml"
 type File struct {
 	Config   *Config
 	Registry *jobs.Registry // nil: there are no functions
-	// Source is what is read again when it changes; nil: nothing is.
+	// Source is read again when it changes. Nil: the configuration stays as it is.
 	Source *Source
-	// Adapt, if set, changes what was read again as Config was changed after it was read.
+	// Adapt, if set, makes the same changes to each configuration that is read again as were
+	// made to Config.
 	Adapt func(*Config)
 }
 
-// delimiter of paths within koanf: what no step contains. Names of jobs have dots, and labels slashes.
+// delimiter of paths within koanf. No step contains it; names of jobs may have dots, and labels slashes.
 const delimiter = "\x00"
 
 // A Source says where a configuration comes from. Later parts win: the file,
@@ -197,8 +198,8 @@ func (s Source) overrides(ps *problems, file map[string]any) (list []override) {
 	return list
 }
 
-// flagPath finds the path that the name of a --set stands for. Dots separate
-// its steps, too, where there is no slash and no step is a name of the user's.
+// flagPath finds the path that the name of a --set means. Without a slash dots
+// separate its steps, unless it leads into a mapping whose keys the user chooses.
 func flagPath(name string) (path, error) {
 	if strings.Contains(name, "/") {
 		return strings.Split(name, "/"), nil
@@ -222,7 +223,7 @@ func getenv(environ []string, name string) string {
 	return ""
 }
 
-// envPath finds the path that the steps of a variable's name stand for.
+// envPath finds the path that the steps of a variable's name mean.
 // Fields are matched by their names, keys of maps by those in tree.
 func envPath(steps []string, tree map[string]any) (path, error) {
 	var p path
@@ -241,7 +242,7 @@ func envPath(steps []string, tree map[string]any) (path, error) {
 	return p, nil
 }
 
-// envKey finds the key that one step stands for in the mapping at p.
+// envKey finds the key that one step means in the mapping at p.
 func envKey(p path, step string, t reflect.Type, mapping map[string]any) (string, error) {
 	if t != nil && t.Kind() == reflect.Slice {
 		return "", fmt.Errorf("%s is a list; set it as a whole, in YAML: [a, b]", p)

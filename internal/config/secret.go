@@ -20,9 +20,9 @@ import (
 // hasReference reports whether text may be another text when it is used.
 func hasReference[T ~string](text T) bool { return len(refs.In(string(text))) > 0 }
 
-// hideValues takes what references stand for out of all messages, unless they are ${plain:…}: a value may be
-// a secret, also in the wrong place. A mistake of a text with references names them, and keeps its words only
-// if they have no part of a value. In others, values are replaced by their references.
+// hideValues removes the values of references, but for ${plain:…}, from all messages: a value may be a secret,
+// also in the wrong place. The message about a text with references names these, and keeps its words only if
+// they contain no part of a value. In other messages the references replace their values.
 func (ps *problems) hideValues() {
 	if ps.origin == nil || len(ps.list) == 0 {
 		return
@@ -37,20 +37,19 @@ func (ps *problems) hideValues() {
 			pairs = append(pairs, value, byValue[value])
 		}
 	}
-	spelled := mask.New(slices.Collect(maps.Keys(byValue)), leastHidden)
-	others := func(msg string) string { return spelled.Text(strings.NewReplacer(pairs...).Replace(msg)) }
+	references := strings.NewReplacer(pairs...)
+	otherSpellings := mask.New(slices.Collect(maps.Keys(byValue)), leastHidden)
 	for i := range ps.list {
 		problem := &ps.list[i]
 		text, at := textAt(ps.origin.tree, problem.path)
 		values := secretValues(text)
-		if len(values) > 0 { // what is within it is no name that was written
+		if len(values) > 0 { // the rest of the path may come from a value
 			problem.Path = at.String()
 		}
-		if len(values) == 0 || strings.HasPrefix(problem.Msg, "warning: ") {
-			problem.Msg = others(problem.Msg)
-			continue
+		if !strings.HasPrefix(problem.Msg, "warning: ") {
+			problem.Msg = withoutValues(problem.Msg, values)
 		}
-		problem.Msg = others(withoutValues(problem.Msg, values))
+		problem.Msg = otherSpellings.Text(references.Replace(problem.Msg))
 	}
 }
 
@@ -172,8 +171,8 @@ func (c *Config) Withheld() *jobs.Withheld {
 // credentials matches a header's way to log in before the secret itself.
 var credentials = regexp.MustCompile(`(?i)^(basic|bearer|token)\s+`)
 
-// secretsIn returns the secrets in a text as they are now. What cannot be read is left
-// out: who needs it says so.
+// secretsIn returns the secrets in a text as they are now. It leaves out those that cannot be
+// read: their users report that.
 func secretsIn(text string) []string {
 	var values []string
 	for _, ref := range refs.Secrets(text) {

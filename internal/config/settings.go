@@ -1,19 +1,30 @@
-// Package config is config.yaml: its keys and defaults, how it is read, and what is
-// wrong with it. Package replica and the commands work with what it returns.
+// Package config reads config.yaml, and reports its mistakes. Package replica and the commands
+// work with the Config that it returns.
 //
-// A configuration is layered by koanf: the file, then environment variables
-// that start with QUORATE__, then --set (see Source), then what the program says
-// itself. It is decoded strictly: a key this release does not know is an error, so no
-// setting is ever silently ignored. Read reports all mistakes at once as an *Error, each
-// in one line with its place:
+// A configuration passes these steps:
+//
+//  1. read.go layers it with koanf: the file, then environment variables that start with
+//     QUORATE__, then --set (see Source). document.go parses the YAML, and remembers where
+//     each value was written.
+//  2. decode.go fills a Config, strictly: a key this release does not know is an error, so no
+//     setting is ever silently ignored.
+//  3. check.go checks it: single values by the tags of their fields (package settings), then
+//     the sections and jobs, in the files that are named after them.
+//  4. program.go puts the settings and jobs of a program over it.
+//  5. jobs.go makes the jobs of the scheduler, and cluster.go what opens the store.
+//
+// Read reports all mistakes at once as an *Error, each in one line with its place:
 //
 //	config.yaml:12:8: lock.ttl: 25s is not below redis.restart_grace (20s), …
+//
+// shown.go writes a Config for people, secret.go keeps secrets out of messages, and schema.go
+// describes the file for editors.
 //
 // Any string may hold ${env:NAME} and ${file:/path}. In redis.username,
 // redis.password, the URLs of nodes and the params of jobs these are resolved
 // when they are used, so a configuration can be checked where its secrets are
-// not; elsewhere when the configuration is read. A Config keeps the reference,
-// never what it stands for.
+// not; elsewhere when the configuration is read. A late reference is kept as it is, without
+// its value.
 package config
 
 import (

@@ -21,12 +21,12 @@ import (
 // secretKey matches the names of params that may hold secrets.
 var secretKey = regexp.MustCompile(`(?i)pass|pwd|secret|token|authori[sz]ation|credential|cookie|private|dsn|(^|[^a-z])key$|api[-_]?key`)
 
-// harmlessKey matches the names under env and headers whose values are no secrets:
-// for any other name nobody can tell.
+// harmlessKey matches the names under env and headers whose values are no secrets. The value of
+// any other name may be one.
 var harmlessKey = regexp.MustCompile(`(?i)^(path|home|tz|lang|lc_[a-z]+|shell|user|pwd|tmpdir|term|editor|hostname|log_level|` +
 	`accept|accept-language|cache-control|content-type|host|user-agent)$`)
 
-// holdsSecrets reports whether the values of a map may be secrets by where it is.
+// holdsSecrets reports whether any value of the map with this name may be a secret.
 func holdsSecrets(name string) bool { return name == "env" || name == "headers" }
 
 // secretEntry reports whether the value of an entry of params may be a secret; name is
@@ -94,7 +94,7 @@ func show(v reflect.Value, name string, secret bool) any {
 }
 
 // shown returns the settings in effect of a job, in a form that JSON can write,
-// without secrets. What is off, as it is in a job that says nothing, is left out. Jobs
+// without secrets. Settings that are unset, as in a job that says nothing, are left out. Jobs
 // with the same hash have the same settings.
 func (b *builder) shown(name string) any {
 	job, silent := b.cfg.Jobs[name], JobConfig{JobPolicy: DefaultPolicy()}
@@ -121,13 +121,13 @@ func (b *builder) shownCalendar(name string) any {
 	return all
 }
 
-// showSet returns what is shown of a struct, without what is off in it and in one that says nothing.
-func showSet(v, silent any) map[string]any {
-	shown, usual := show(reflect.ValueOf(v), "", false), show(reflect.ValueOf(silent), "", false)
-	return omitUnset(shown.(map[string]any), usual.(map[string]any))
+// showSet shows a struct without the settings that are unset in it and in the default.
+func showSet(v, usual any) map[string]any {
+	shown, silent := show(reflect.ValueOf(v), "", false), show(reflect.ValueOf(usual), "", false)
+	return omitUnset(shown.(map[string]any), silent.(map[string]any))
 }
 
-// omitUnset returns what is shown without what is off in it and in silent.
+// omitUnset returns shown without the values that are unset in it and in silent.
 func omitUnset(shown, silent map[string]any) map[string]any {
 	kept := map[string]any{}
 	for key, v := range shown {
@@ -146,7 +146,7 @@ func omitUnset(shown, silent map[string]any) map[string]any {
 	return kept
 }
 
-// isUnset reports whether a value that is shown stands for nothing.
+// isUnset reports whether a shown value is empty, zero or off.
 func isUnset(v any) bool {
 	switch in := reflect.ValueOf(v); in.Kind() {
 	case reflect.Invalid:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/jobs"
 )
 
 // canary is within what the variable of the walk holds.
@@ -131,6 +132,10 @@ func TestRanges(t *testing.T) {
 		}
 	}
 	walk(t, "", reflect.TypeFor[Config]())
+	keep, _ := reflect.TypeFor[HistoryConfig]().FieldByName("Keep")
+	if want := fmt.Sprintf("1..%d", jobs.MaxKeep); keep.Tag.Get("range") != want || !strings.HasSuffix(keep.Tag.Get("wrong"), strings.Replace(want, "..", " to ", 1)) {
+		t.Errorf("history.keep has the tags %s, want %s", keep.Tag, want)
+	}
 	if ranges < 15 {
 		t.Errorf("only %d ranges are tagged", ranges)
 	}

@@ -154,7 +154,7 @@ func (r *reader) problem(at int, format string, args ...any) config.Problem {
 	return config.Problem{File: r.opts.File, Line: r.number, Column: at + 1, Msg: fmt.Sprintf(format, args...)}
 }
 
-// note says something about the line, of which nothing is lost but what it names.
+// note says something about a line that is converted, but for the part that the note names.
 func (r *reader) note(format string, args ...any) {
 	r.notes = append(r.notes, r.problem(0, format, args...))
 }
@@ -388,7 +388,7 @@ func (v variable) debian() string {
 
 func quoted(text string) bool { return text != "" && (text[0] == '"' || text[0] == '\'') }
 
-// cutQuoted returns what stands in quotes at the beginning of text, and what follows; false if the
+// cutQuoted returns the text in quotes at the beginning of text, and the text after it; false if the
 // quotes do not end, or there are none.
 func cutQuoted(text string) (inside, after string, ended bool) {
 	if !quoted(text) {
