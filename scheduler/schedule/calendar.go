@@ -216,10 +216,7 @@ func Exclude(s Schedule, zone *time.Location, calendars ...*Calendar) (Schedule,
 	if len(calendars) == 0 {
 		return s, nil
 	}
-	if zone == nil {
-		zone = time.UTC
-	}
-	s = exclude(s, zone, calendars)
+	s = exclude(s, cmp.Or(zone, time.UTC), calendars)
 	if s.Next(time.Time{}).IsZero() {
 		return nil, fmt.Errorf("%w: %s leaves none of its ticks; remove it from the list, or write another schedule", errNoTicks, calendarNames(calendars))
 	}
@@ -267,7 +264,11 @@ func (e excluding) Next(after time.Time) time.Time {
 
 func (e excluding) plan(after time.Time, excluded bool) Planned {
 	if !excluded {
-		after = before(e.Next(after))
+		next := e.Next(after)
+		if next.IsZero() {
+			return Planned{}
+		}
+		after = next.Add(-time.Nanosecond)
 	}
 	p := plan(e.Schedule, after, excluded)
 	if p.Tick.IsZero() || p.Tick.Unix() >= calendarsEnd {
@@ -279,15 +280,6 @@ func (e excluding) plan(after time.Time, excluded bool) Planned {
 		}
 	}
 	return p
-}
-
-// before is the last instant after which tick is the next one. The zero time, after all
-// others, means none.
-func before(tick time.Time) time.Time {
-	if tick.IsZero() {
-		return time.Unix(calendarsEnd, 0)
-	}
-	return tick.Add(-time.Nanosecond)
 }
 
 func calendarNames(calendars []*Calendar) string {

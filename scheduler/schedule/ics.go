@@ -270,20 +270,11 @@ func (e *event) lasting(l, start contentLine) error {
 	if len(text) > longest || form == nil || form[1]+form[2] == "" {
 		return l.fail("DURATION %q is not understood: write such as P1D, P2W or PT1H30M", l.value)
 	}
+	days, seconds := map[string]int{"W": 7, "D": 1}, map[string]int{"H": 3600, "M": 60, "S": 1}
 	for _, q := range quantities.FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.Atoi(q[1]) // five digits at most
-		switch q[2] {
-		case "W":
-			e.Days += 7 * n
-		case "D":
-			e.Days += n
-		case "H":
-			e.Seconds += int64(n) * 3600
-		case "M":
-			e.Seconds += int64(n) * 60
-		case "S":
-			e.Seconds += int64(n)
-		}
+		e.Days += n * days[q[2]]
+		e.Seconds += int64(n * seconds[q[2]])
 	}
 	if e.Days == 0 && e.Seconds == 0 || start.wholeDay() && form[2] != "" {
 		return l.fail("DURATION %s does not fit: write whole days for an event of whole days, and more than nothing", l.value)

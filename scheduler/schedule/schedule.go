@@ -11,6 +11,7 @@
 package schedule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,9 +47,7 @@ type Options struct {
 
 // WithDefaults returns a copy with defaults for the zero fields.
 func (o Options) WithDefaults() Options {
-	if o.Location == nil {
-		o.Location = time.UTC
-	}
+	o.Location = cmp.Or(o.Location, time.UTC)
 	o.DST = o.DST.WithDefaults()
 	return o
 }
@@ -56,7 +55,8 @@ func (o Options) WithDefaults() Options {
 // Validate reports invalid options.
 func (o Options) Validate() error {
 	if o.Location == time.Local {
-		return errLocalZone
+		_, err := LoadZone("Local")
+		return err
 	}
 	return o.DST.Validate()
 }

@@ -47,22 +47,20 @@ func describe(s Schedule) (words, limits string) {
 }
 
 func (u union) describe() (words, limits string) {
-	all, distinct := make([]string, len(u)), map[string]bool{}
-	for i, s := range u {
-		all[i], limits = describe(s)
-		distinct[limits] = true
-	}
-	if len(distinct) > 1 {
-		for i, s := range u {
-			words, limits = describe(s)
-			all[i] = words + limits
-		}
-		limits = ""
-	}
 	if len(u) == 0 {
 		return "never", ""
 	}
-	return strings.Join(all, "; and "), limits
+	members, limited := make([]string, len(u)), make([]string, len(u))
+	for i, s := range u {
+		members[i], limited[i] = describe(s)
+	}
+	if len(slices.Compact(slices.Clone(limited))) == 1 { // all have the same limits
+		return strings.Join(members, "; and "), limited[0]
+	}
+	for i := range members {
+		members[i] += limited[i]
+	}
+	return strings.Join(members, "; and "), ""
 }
 
 // alignment names a tick from which all others follow.
@@ -219,17 +217,14 @@ func (f field) rulesInWords() []string {
 
 // weekdaysInWords is such as " every Monday and on the last Friday of January".
 func weekdaysInWords(f field, ofMonths, inMonths string) string {
-	var every string
+	var parts []string
 	if f.spans != nil {
-		every = " every " + ranges(f.kind, f.ordered(), func(v int) string { return time.Weekday(v).String() }) + inMonths
+		parts = append(parts, " every "+ranges(f.kind, f.ordered(), func(v int) string { return time.Weekday(v).String() })+inMonths)
 	}
-	if f.rules == nil {
-		return every
+	if f.rules != nil {
+		parts = append(parts, " on "+enumerate(f.rulesInWords())+ofMonths)
 	}
-	if every != "" {
-		every += " and"
-	}
-	return every + " on " + enumerate(f.rulesInWords()) + ofMonths
+	return strings.Join(parts, " and")
 }
 
 // full tells whether the field takes all its values.

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -174,13 +175,7 @@ type DSTPolicy struct {
 
 // WithDefaults returns a copy with defaults for the empty fields.
 func (p DSTPolicy) WithDefaults() DSTPolicy {
-	if p.Gap == "" {
-		p.Gap = DSTGapRunAfter
-	}
-	if p.Overlap == "" {
-		p.Overlap = DSTOverlapFirst
-	}
-	return p
+	return DSTPolicy{cmp.Or(p.Gap, DSTGapRunAfter), cmp.Or(p.Overlap, DSTOverlapFirst)}
 }
 
 // Validate reports an unknown policy. Empty fields are valid.
@@ -194,8 +189,6 @@ func (p DSTPolicy) Validate() error {
 	}
 	return nil
 }
-
-var errLocalZone = errors.New("time zone Local differs between machines: write UTC or a name such as Europe/Paris")
 
 // LoadZone returns the time zone of an IANA name. It refuses the empty name, the
 // machine's own zone and what only some machines have, which may differ between replicas.
