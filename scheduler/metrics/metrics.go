@@ -96,7 +96,7 @@ func (m *Metrics) begin(cfg Config) {
 	m.ticks, m.claims, m.leases = newTicks(m), newClaims(m), newLeases(m)
 	m.nodes, m.process = newNodeMeters(m, cfg.Nodes), newProcess(m, cfg)
 	if cfg.Nodes != nil {
-		add(m, (*nodeStates)(&m.nodes))
+		add(m, &m.nodes)
 	}
 }
 
@@ -187,22 +187,9 @@ func (m *Metrics) histograms(name, help string, bounds []float64, labels ...stri
 	return add(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}, labels))
 }
 
-// Bounds of histograms, in seconds: of what the nodes do, of what the scheduler
-// does, of what functions do, and of leases.
+// quick returns the bounds of histograms of what the nodes do, in seconds.
 func quick() []float64 {
 	return []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}
-}
-
-func behind() []float64 {
-	return []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60}
-}
-
-func work() []float64 {
-	return []float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 14400}
-}
-
-func validity() []float64 {
-	return []float64{0, .5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 30, 60}
 }
 
 // process is what concerns the replica as a whole.

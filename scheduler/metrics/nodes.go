@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler/event"
 )
 
-// nodeMeters are the nodes' answers and states.
+// nodeMeters count the nodes' answers. As a collector they are gauges of the nodes' states.
 type nodeMeters struct {
 	nodes func() nodeSet
 
@@ -42,18 +42,15 @@ func newNodeMeters(m *Metrics, nodes func() nodeSet) nodeMeters {
 	}
 }
 
-// nodeStates collects the gauges of nodes.
-type nodeStates nodeMeters
-
 // Describe implements prometheus.Collector.
-func (s *nodeStates) Describe(out chan<- *prometheus.Desc) {
+func (s *nodeMeters) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.up, s.voting, s.offset, s.margin, s.listed} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector. It asks no node.
-func (s *nodeStates) Collect(out chan<- prometheus.Metric) {
+func (s *nodeMeters) Collect(out chan<- prometheus.Metric) {
 	set := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
@@ -127,7 +124,7 @@ func newLeases(m *Metrics) leases {
 		total: m.counters("lease_extensions_total", "Tries to extend the lease of a run: extended; failed, where the next may succeed; lost for good.", "result"),
 		took:  m.histogram("lease_extension_duration_seconds", "How long it took to extend a lease, well or not.", quick()),
 		left: m.histograms("lease_validity_left_seconds", "How much longer a lease would have lasted when an extension of it began, or when its run had finished. "+
-			"What comes near lock.safety_margin is nearly lost.", validity(), "at"),
+			"What comes near lock.safety_margin is nearly lost.", []float64{0, .5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 30, 60}, "at"),
 		lost:  m.counter("leases_lost_total", "Runs that were told to stop since their lease could not be kept."),
 		freed: m.histogram("release_duration_seconds", "How long it took to give a lease back, and to record the end of its run.", quick()),
 	}

@@ -35,7 +35,8 @@ func newTicks(m *Metrics) ticks {
 	t := ticks{
 		reasons: m.counters("tick_reasons_total", "Ticks that did not run, and runs that were ended early, by outcome and code of the reason; "+
 			"each is counted once in the cluster.", "outcome", "reason"),
-		delay:   m.histogram("start_delay_seconds", "How long after its time, jitter taken off, the function of a scheduled tick was called.", behind()),
+		delay: m.histogram("start_delay_seconds", "How long after its time, jitter taken off, the function of a scheduled tick was called.",
+			[]float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60}),
 		running: m.gauge("runs_in_progress", "Runs that go on now on this replica."),
 		overdue: m.gauge("runs_overdue", "Runs that go on though their context has ended: their functions ignore it."), overruns: new(sync.Map),
 		failures: m.counters("ledger_failures_total", "What could not be kept or read at a try: the outcome of a tick without a run, the end of a run, "+
@@ -173,7 +174,8 @@ func newJobBook(m *Metrics, limit int, jobs []string) *jobBook {
 		max: limit, own: map[string]*jobMeters{},
 		ticks: m.counters("ticks_total", "Ticks by what became of them, each counted by one replica: the one that ran it, "+
 			"or whose record the ledger keeps of a tick that nobody ran. A run whose replica died is counted by nobody.", byJob, "outcome"),
-		took: m.histograms("run_duration_seconds", "How long runs took, all tries included.", work(), byJob),
+		took: m.histograms("run_duration_seconds", "How long runs took, all tries included.",
+			[]float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 14400}, byJob),
 		lastSuccess: m.gauges("job_last_success_timestamp_seconds", "When a run of the job last succeeded on this replica since it started, "+
 			"in seconds since 1970; none before that, and none for those counted as other.", byJob),
 		late:  m.counters("runs_late_total", "Runs that started later than late_after of their job allows.", byJob),

@@ -61,13 +61,6 @@ func New(provider trace.TracerProvider) *Tracer {
 // Begin says whose spans these are. It is called once, before anything is observed.
 func (t *Tracer) Begin(replica string) { t.replica = replica }
 
-// begin opens the span of a tick.
-func (t *Tracer) begin(r run, span trace.Span) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.open[r] = span
-}
-
 // of returns the span of the tick that is run, one that does nothing if there is
 // none.
 func (t *Tracer) of(r run) trace.Span {
@@ -144,7 +137,9 @@ func (t *Tracer) Observe(e event.Event) {
 func (t *Tracer) claimed(r run, e event.Event) {
 	_, span := t.tracer.Start(context.Background(), "tick "+r.job, trace.WithNewRoot(),
 		trace.WithTimestamp(time.Now().Add(-e.Took)), trace.WithAttributes(ofClaim(e, t.replica)...))
-	t.begin(r, span)
+	t.mu.Lock()
+	t.open[r] = span
+	t.mu.Unlock()
 	t.child(r, "claim", e.Took, nil)
 }
 
