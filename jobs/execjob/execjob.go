@@ -201,7 +201,7 @@ func validateEnv(name, value string) error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "=\x00"):
 		return paramError("is no name of an environment variable", "env", name)
-	case slices.Contains(ownEnv(), name):
+	case slices.ContainsFunc(ownEnv(jobs.Run{}), func(own string) bool { return strings.HasPrefix(own, name+"=") }):
 		return paramError("is set by quorate for every run: remove it", "env", name)
 	case strings.Contains(value, "\x00"):
 		return paramError("has a zero byte in it: remove it", "env", name)
@@ -226,9 +226,15 @@ func paramError(msg string, path ...string) error {
 	return &jobs.ParamError{Path: path, Msg: msg}
 }
 
-// ownEnv names the variables that every command gets.
-func ownEnv() []string {
-	return []string{"QUORATE_JOB", "QUORATE_TICK", "QUORATE_TOKEN", "QUORATE_ATTEMPT", "QUORATE_REPLICA"}
+// ownEnv returns the variables that every command gets.
+func ownEnv(run jobs.Run) []string {
+	return []string{
+		"QUORATE_JOB=" + run.Job,
+		"QUORATE_TICK=" + jobs.FormatTick(run.Tick),
+		"QUORATE_TOKEN=" + strconv.FormatUint(uint64(run.Token), 10),
+		"QUORATE_ATTEMPT=" + strconv.Itoa(run.Attempt),
+		"QUORATE_REPLICA=" + run.Replica,
+	}
 }
 
 // environment returns the command's environment.
@@ -247,11 +253,5 @@ func environment(run jobs.Run, p Params) []string {
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		env = append(env, name+"="+p.Env[name])
 	}
-	return append(env,
-		"QUORATE_JOB="+run.Job,
-		"QUORATE_TICK="+jobs.FormatTick(run.Tick),
-		"QUORATE_TOKEN="+strconv.FormatUint(uint64(run.Token), 10),
-		"QUORATE_ATTEMPT="+strconv.Itoa(run.Attempt),
-		"QUORATE_REPLICA="+run.Replica,
-	)
+	return append(env, ownEnv(run)...)
 }

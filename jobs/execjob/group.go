@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -64,13 +65,7 @@ func (g *group) others() int {
 	if err != nil {
 		return 1
 	}
-	n := 0
-	for _, pid := range pids {
-		if pid != g.id {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(pids, func(pid int) bool { return pid == g.id }))
 }
 
 // stop asks the group to end. It returns when only the guard is left, or kills the

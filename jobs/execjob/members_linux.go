@@ -9,18 +9,13 @@ import (
 
 // members lists the living processes of a process group.
 func members(group int) ([]int, error) {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer proc.Close() //nolint:errcheck // only read from
-	names, err := proc.Readdirnames(-1)
+	processes, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
 	var pids []int
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
+	for _, p := range processes {
+		pid, err := strconv.Atoi(p.Name())
 		if err == nil && isMember(pid, group) {
 			pids = append(pids, pid)
 		}

@@ -108,13 +108,9 @@ func newRequest(ctx context.Context, run jobs.Run, p Params) (*http.Request, err
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host // net/http sends req.Host, not the header
 	}
-	req.Header.Set("Quorate-Job", run.Job)
-	req.Header.Set("Quorate-Tick", jobs.FormatTick(run.Tick))
-	req.Header.Set("Quorate-Attempt", strconv.Itoa(run.Attempt))
-	req.Header.Set(fence.HeaderToken, strconv.FormatUint(uint64(run.Token), 10))
-	resource, _ := run.Fence()
-	req.Header.Set(fence.HeaderResource, resource) // a job's name needs no encoding
-	req.Header.Set("Idempotency-Key", run.ID)
+	for name, value := range ownHeaders(run) {
+		req.Header.Set(name, value)
+	}
 	return req, nil
 }
 
@@ -200,10 +196,16 @@ func validateURL(raw string) error {
 	return nil
 }
 
-// ownHeaders are the headers that this package sets for every request.
-func ownHeaders() []string {
-	return []string{
-		"Quorate-Job", "Quorate-Tick", "Quorate-Attempt", fence.HeaderToken, fence.HeaderResource, "Idempotency-Key",
+// ownHeaders are the headers that this package sets for every request, by their canonical names.
+func ownHeaders(run jobs.Run) map[string]string {
+	resource, _ := run.Fence()
+	return map[string]string{
+		"Quorate-Job":        run.Job,
+		"Quorate-Tick":       jobs.FormatTick(run.Tick),
+		"Quorate-Attempt":    strconv.Itoa(run.Attempt),
+		fence.HeaderToken:    strconv.FormatUint(uint64(run.Token), 10),
+		fence.HeaderResource: resource, // a job's name needs no encoding
+		"Idempotency-Key":    run.ID,
 	}
 }
 
@@ -225,23 +227,16 @@ func validateHeader(name, value string) error {
 	case "Content-Length", "Transfer-Encoding", "Trailer":
 		return paramError("is set by the HTTP client: remove it", "headers", name)
 	}
-	for _, own := range ownHeaders() {
-		if strings.EqualFold(own, name) {
-			return paramError("is set by quorate for every run: remove it", "headers", name)
-		}
+	if _, own := ownHeaders(jobs.Run{})[http.CanonicalHeaderKey(name)]; own {
+		return paramError("is set by quorate for every run: remove it", "headers", name)
 	}
 	return nil
 }
 
 // isToken reports whether s is a valid method or header name (RFC 9110).
 func isToken(s string) bool {
-	const symbols = "!#$%&'*+-.^_`|~"
-	for _, r := range s {
-		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune(symbols, r) {
-			return false
-		}
-	}
-	return s != ""
+	const characters = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return s != "" && strings.Trim(s, characters) == ""
 }
 
 func paramError(msg string, path ...string) error {
@@ -279,13 +274,8 @@ func isStatus(s string) bool {
 
 // contain reports whether code is one of s, or belongs to a class in s.
 func (s Statuses) contain(code int) bool {
-	text := fmt.Sprint(code)
-	for _, want := range s {
-		if want == text || want == text[:1]+"xx" {
-			return true
-		}
-	}
-	return false
+	text := strconv.Itoa(code)
+	return slices.Contains(s, text) || slices.Contains(s, text[:1]+"xx")
 }
 
 // An error keeps maxBody bytes of a failed response's body. To mask these, up to maxRead are
