@@ -5,10 +5,12 @@
 package systemd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,8 +52,8 @@ type reporter struct {
 	Service
 	send func(lines ...string) error
 
-	ready, stopping, warned bool
-	status                  string
+	reported []string // the lines of the last state
+	warned   bool
 }
 
 func (r *reporter) report(ctx context.Context, looks, beats <-chan time.Time, ended <-chan struct{}) {
@@ -73,26 +75,22 @@ func (r *reporter) report(ctx context.Context, looks, beats <-chan time.Time, en
 	}
 }
 
-// look reports what is new. What could not be sent stays new.
+// look reports what is new. What could not be sent stays new. A service that was ready once
+// stays ready for systemd.
 func (r *reporter) look(stopping bool) {
 	reasons := r.NotReady()
-	ready := r.ready || len(reasons) == 0
-	status := "taking ticks"
-	if len(reasons) > 0 {
-		status = strings.ReplaceAll(strings.Join(reasons, "; "), "\n", " ")
+	var state []string
+	if len(reasons) == 0 || slices.Contains(r.reported, "READY=1") {
+		state = append(state, "READY=1")
 	}
-	var lines []string
-	if ready && !r.ready {
-		lines = append(lines, "READY=1")
+	if stopping {
+		state = append(state, "STOPPING=1")
 	}
-	if stopping && !r.stopping {
-		lines = append(lines, "STOPPING=1")
-	}
-	if status != r.status {
-		lines = append(lines, "STATUS="+status)
-	}
-	if len(lines) > 0 && r.tell(lines...) {
-		r.ready, r.stopping, r.status = ready, stopping, status
+	status := cmp.Or(strings.ReplaceAll(strings.Join(reasons, "; "), "\n", " "), "taking ticks")
+	state = append(state, "STATUS="+status)
+	news := slices.DeleteFunc(slices.Clone(state), func(line string) bool { return slices.Contains(r.reported, line) })
+	if len(news) > 0 && r.tell(news...) {
+		r.reported = state
 	}
 }
 
