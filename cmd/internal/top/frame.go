@@ -156,18 +156,29 @@ type section struct {
 	grid
 }
 
-// sections are the sections with rows, the most urgent first.
+// sections are the sections with rows, the most urgent first. Those of an old snapshot are
+// faint.
 func (d snapshot) sections(now time.Time) []section {
 	all := []section{d.problemRows(now), d.runningRows(now), d.nextRows(now), d.replicaRows(d.asOf(now)), d.nodeRows()}
 	for i, s := range all {
-		if nodes := i == len(all)-1; nodes && d.nodesErr == nil || !nodes && d.err == nil {
-			continue
+		err := d.err
+		if i == len(all)-1 {
+			err = d.nodesErr
 		}
-		for j, row := range s.rows { // an old snapshot
-			s.rows[j] = textLine(row).in(faint)
+		if err != nil {
+			fade(s.rows)
 		}
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
+}
+
+// fade makes lines faint.
+func fade(lines []textLine) {
+	for _, line := range lines {
+		for i := range line {
+			line[i].style = faint
+		}
+	}
 }
 
 // problemRows has a row for each job and outcome with problems: the last one, and how many
@@ -178,17 +189,16 @@ func (d snapshot) problemRows(now time.Time) section {
 		job     string
 		outcome ledger.Outcome
 	}
+	problems := slices.DeleteFunc(slices.Clone(d.ticks), func(t view.Tick) bool { return !isProblem(t) })
 	times := map[problem]int{}
-	for _, t := range d.ticks {
-		if isProblem(t) {
-			times[problem{t.Job, t.Outcome}]++
-		}
+	for _, t := range problems {
+		times[problem{t.Job, t.Outcome}]++
 	}
-	for _, t := range d.ticks {
+	for _, t := range problems {
 		of := problem{t.Job, t.Outcome}
 		n := times[of]
-		if !isProblem(t) || n == 0 {
-			continue
+		if n == 0 {
+			continue // it has a row
 		}
 		times[of] = 0
 		often := ""
@@ -196,7 +206,7 @@ func (d snapshot) problemRows(now time.Time) section {
 			often = fmt.Sprintf("%d times", n)
 		}
 		level := levelOf(t.Level())
-		s.rows = append(s.rows, []span{
+		s.rows = append(s.rows, textLine{
 			shape(level),
 			{clockAt(view.Time(&t.Tick), now), plain},
 			{t.Job, bold},
@@ -220,7 +230,7 @@ func problemText(t view.Tick) string {
 func (d snapshot) runningRows(now time.Time) section {
 	s := section{title: "RUNNING", few: 5, grid: grid{drop: []int{5, 4}, cut: []int{1, 2, 6}, most: map[int]int{1: 32, 2: 27}}}
 	for _, r := range d.running {
-		s.rows = append(s.rows, []span{
+		s.rows = append(s.rows, textLine{
 			{"▶", good},
 			{r.Job, bold},
 			{"on " + output.Dash(r.Replica), plain},
@@ -241,7 +251,7 @@ func (d snapshot) nextRows(now time.Time) section {
 		if at.Before(now) {
 			in = "now"
 		}
-		s.rows = append(s.rows, []span{{"·", faint}, {n.Job, bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
+		s.rows = append(s.rows, textLine{{"·", faint}, {n.Job, bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
 	}
 	return s
 }
@@ -260,7 +270,7 @@ func (d snapshot) replicaRows(now time.Time) section {
 		if len(r.Running) > 0 {
 			running = "runs " + view.And(r.Running)
 		}
-		s.rows = append(s.rows, []span{
+		s.rows = append(s.rows, textLine{
 			shape(level),
 			{r.ID, bold},
 			{r.State, level},
@@ -286,7 +296,7 @@ func (d snapshot) nodeRows() section {
 		if n.RTTMillis != nil {
 			latency = output.Millis(n.RTTMillis)
 		}
-		s.rows = append(s.rows, []span{
+		s.rows = append(s.rows, textLine{
 			shape(level),
 			{n.Node, bold},
 			{n.State, level},
@@ -308,7 +318,7 @@ func clockOffset(n view.Node) string {
 
 // worstFirst sorts the rows that need attention first.
 func worstFirst(s section) section {
-	slices.SortStableFunc(s.rows, func(x, y []span) int { return cmp.Compare(y[0].style, x[0].style) })
+	slices.SortStableFunc(s.rows, func(x, y textLine) int { return cmp.Compare(y[0].style, x[0].style) })
 	return s
 }
 
@@ -317,9 +327,10 @@ func shape(level style) span {
 	return span{map[style]string{good: "✓", faint: "·", plain: "·", warn: "!", bad: "✕"}[level], level}
 }
 
-// sentence puts a level before a text.
-func sentence(level style, text string) textLine {
-	if level == good || level == faint {
+// sentence puts a level before a text, which has its colour if it needs attention.
+func sentence(l view.Level, text string) textLine {
+	level := levelOf(l)
+	if level < warn {
 		return textLine{shape(level), {" " + text, plain}}
 	}
 	return textLine{shape(level), {" " + text, level}}
@@ -339,9 +350,7 @@ func (d snapshot) words(v layout) []textLine {
 		said = append(said, lineOf(view.NoTickPlanned()))
 	}
 	if d.err != nil {
-		for i := range said {
-			said[i] = said[i].in(faint)
-		}
+		fade(said)
 	}
 	return append(lines, said...)
 }
@@ -361,7 +370,7 @@ func (d snapshot) unknown(v layout) []textLine {
 	if !d.read.IsZero() {
 		text = fmt.Sprintf("The rest is %s old: %s", rough(v.now.Sub(d.read)), why)
 	}
-	lines := []textLine{sentence(bad, text)}
+	lines := []textLine{sentence(view.Bad, text)}
 	if errors.Is(d.err, locking.ErrNoQuorum) {
 		lines = append(lines, textLine{{"  " + v.remedy, bold}})
 	}
@@ -374,10 +383,10 @@ func (d snapshot) marginLines() []textLine {
 	case d.nodesErr != nil && d.err != nil:
 		return nil // d.err says the same
 	case d.nodesErr != nil:
-		return []textLine{sentence(bad, "The state of the store is unknown: "+failure.Lines(d.nodesErr)[0])}
+		return []textLine{sentence(view.Bad, "The state of the store is unknown: "+failure.Lines(d.nodesErr)[0])}
 	}
 	m := view.MarginOf(d.nodes)
-	return []textLine{sentence(levelOf(m.Level), m.Brief)}
+	return []textLine{sentence(m.Level, m.Brief)}
 }
 
 func levelOf(l view.Level) style {
@@ -391,7 +400,7 @@ func (d snapshot) replicaLine(now time.Time) textLine {
 }
 
 func lineOf(s view.Sentence) textLine {
-	return sentence(levelOf(s.Level), strings.TrimSuffix(s.Text+" "+s.More, " "))
+	return sentence(s.Level, strings.TrimSuffix(s.Text+" "+s.More, " "))
 }
 
 // tickLine counts the outcomes of the latest ticks.

@@ -64,29 +64,17 @@ func (l textLine) empty() bool {
 	return true
 }
 
-// in returns the line in one style.
-func (l textLine) in(s style) textLine {
-	all := make(textLine, len(l))
-	for i, one := range l {
-		all[i] = span{one.text, s}
-	}
-	return all
-}
-
 // A grid is rows of cells in columns.
 type grid struct {
-	rows [][]span
+	rows []textLine
 	// drop and cut are columns that give way if there is no room, see output.Fit.
 	drop, cut []int
 	// most bounds columns on a terminal.
 	most map[int]int
 }
 
-// lines lays the first n rows out in width columns.
+// lines lays the first n rows, of at least one, out in width columns.
 func (g grid) lines(n, width int) []textLine {
-	if n == 0 {
-		return nil
-	}
 	natural := make([]int, len(g.rows[0]))
 	for _, row := range g.rows[:n] {
 		for i, cell := range row {
@@ -107,7 +95,7 @@ func (g grid) lines(n, width int) []textLine {
 }
 
 // aligned puts cells into columns and leaves out those of width 0.
-func aligned(row []span, widths []int) textLine {
+func aligned(row textLine, widths []int) textLine {
 	var l textLine
 	for i, cell := range row {
 		if widths[i] == 0 {
