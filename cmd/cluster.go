@@ -84,7 +84,7 @@ func asOfNow[R any](table func([]R, time.Time) output.Table[R]) func([]R) output
 }
 
 func jobsCommand(a *cli) *cobra.Command {
-	c := &cobra.Command{
+	c := listing(a, &cobra.Command{
 		Use:   "jobs",
 		Short: "List the jobs that the replicas serve, each with its last tick",
 		Long: `List the jobs that the replicas serve, as they published them in the store, each
@@ -108,8 +108,7 @@ no live replica has the job, which can appear some minutes after its removal.`,
 			})
 			return printRows(a, asOfNow(jobListing), rows, err)
 		}),
-	}
-	outputFlag(c, a)
+	})
 	c.AddCommand(jobsForgetCommand(a))
 	return c
 }
@@ -202,27 +201,22 @@ answer.`,
 }
 
 func replicasCommand(a *cli) *cobra.Command {
-	c := &cobra.Command{
+	return listing(a, &cobra.Command{
 		Use:     "replicas",
 		Short:   "List the replicas that were seen lately, and the lost ones",
 		Example: "  quorate replicas",
 		RunE:    listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing)),
-	}
-	outputFlag(c, a)
-	return c
+	})
 }
 
 func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
 	return output.Table[view.Replica]{
 		Columns: []string{"REPLICA", "STATE", "HOST", "UP", "SEEN", "VERSION", "CONFIG", "LABELS", "RUNNING"},
 		Cells: func(r view.Replica) []string {
-			running := strings.Join(r.Running, " ")
-			if running == "" {
-				running = "-"
-			}
 			return []string{
 				r.ID, stateCell(r), r.Host + ":" + strconv.Itoa(r.PID), output.Since(view.Time(r.Started), now),
-				fmt.Sprintf("%s ago", output.Since(view.Time(r.Seen), now)), r.Version, output.Dash(r.ConfigHash), labels(r.Labels), running,
+				output.Since(view.Time(r.Seen), now) + " ago", r.Version, output.Dash(r.ConfigHash), labels(r.Labels),
+				cmp.Or(strings.Join(r.Running, " "), "-"),
 			}
 		},
 		Rows:  rows,
@@ -249,18 +243,15 @@ func stateCell(r view.Replica) string {
 
 // labels shows labels sorted by key, "-" for none.
 func labels(of map[string]string) string {
-	if len(of) == 0 {
-		return "-"
-	}
 	var words []string
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		words = append(words, key+"="+of[key])
 	}
-	return strings.Join(words, " ")
+	return cmp.Or(strings.Join(words, " "), "-")
 }
 
 func locksCommand(a *cli) *cobra.Command {
-	c := &cobra.Command{
+	c := listing(a, &cobra.Command{
 		Use:   "locks",
 		Short: "List the held locks, and runs that never reported their end",
 		Long: `List the held locks, of jobs and plain ones, and runs that never reported their end.
@@ -281,8 +272,7 @@ Exit code 4 if the store does not answer.`,
   quorate locks -o json | jq '.[] | select(.state == "unfinished")'
   quorate locks release nightly-report --reason "hangs since the deploy"`,
 		RunE: listRows(a, cluster.Cluster.Locks, asOfNow(lockListing)),
-	}
-	outputFlag(c, a)
+	})
 	c.AddCommand(locksReleaseCommand(a))
 	return c
 }
@@ -323,6 +313,7 @@ func timeLeft(ms *int64) string {
 }
 
 func locksReleaseCommand(a *cli) *cobra.Command {
+	release := commands.Command{Kind: commands.Release}
 	var token uint64
 	c := &cobra.Command{
 		Use:   "release JOB",
@@ -346,7 +337,7 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
   quorate locks release imports --token 1883434212261889 --reason "stuck"`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
-			switch n := len(strings.Join(strings.Fields(a.reason), " ")); {
+			switch n := len(strings.Join(strings.Fields(release.Reason), " ")); {
 			case n == 0:
 				return failure.Usagef(`give a reason with --reason "…": the run's record will have it`)
 			case n < locking.MinReason || n > locking.MaxReason:
@@ -355,7 +346,8 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 			return nil
 		},
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			taken, err := cl.Release(ctx, a.sign(commands.Command{Kind: commands.Release, Job: args[0]}), locking.Token(token))
+			release.Job = args[0]
+			taken, err := cl.Release(ctx, signed(release), locking.Token(token))
 			switch {
 			case errors.Is(err, locking.ErrSeveral):
 				return failure.Usagef("%w, with --token", err)
@@ -369,7 +361,7 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 		}),
 	}
 	c.Flags().Uint64Var(&token, "token", 0, "`token` of the run, if several overlap (overlap: allow)")
-	c.Flags().StringVar(&a.reason, "reason", "", "reason, in a few `words`; required")
+	c.Flags().StringVar(&release.Reason, "reason", "", "reason, in a few `words`; required")
 	return c
 }
 

@@ -86,7 +86,7 @@ func nextCommand(a *cli) *cobra.Command {
 	var from string
 	var n int
 	var excluded bool
-	c := &cobra.Command{
+	c := listing(a, &cobra.Command{
 		Use:   "next [JOB]",
 		Short: "List the next ticks of a job, or of all jobs, soonest first",
 		Long: `List the next ticks of a job, or of all jobs, soonest first. It reads only the
@@ -104,14 +104,13 @@ with starts or ends. --excluded also lists ticks that calendars exclude.`,
 					return failure.Usagef("--from %s: write a time such as 2027-01-01T00:00:00Z", from)
 				}
 			}
-			_, list, err := readJobs(a.source(), args...)
+			_, list, err := a.readJobs(args...)
 			if err != nil {
 				return err
 			}
 			return nextListing(nextRows(list, excluded, start, n)).Print(a.Out, a.format)
 		},
-	}
-	outputFlag(c, a)
+	})
 	limitFlag(c, &n, 10)
 	c.Flags().BoolVar(&excluded, "excluded", false, "also list ticks that calendars exclude, with a note")
 	c.Flags().StringVar(&from, "from", "", "only ticks that start after this `time` (RFC 3339; default now)")
@@ -119,9 +118,8 @@ with starts or ends. --excluded also lists ticks that calendars exclude.`,
 }
 
 // readJobs reads the configuration and its jobs, or the one with the name.
-func readJobs(source config.Source, names ...string) (*config.Config, []jobs.Job, error) {
-	source.NoStore = true
-	cfg, err := config.Read(source, nil)
+func (a *cli) readJobs(names ...string) (*config.Config, []jobs.Job, error) {
+	cfg, err := config.Read(a.noStore(), nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,11 +188,7 @@ that of a job in the configuration, with all settings that affect its ticks.`,
   quorate explain --job nightly-report`,
 		Args: wholeSpecs,
 		RunE: func(_ *cobra.Command, specs []string) error {
-			explain := func() (string, error) { return explainSpecs(specs, timezone, job) }
-			if len(specs) == 0 {
-				explain = func() (string, error) { return explainJob(a.source(), job) }
-			}
-			text, err := explain()
+			text, err := explain(a, specs, timezone, job)
 			if err == nil {
 				fmt.Fprintln(a.Out, text)
 			}
@@ -206,7 +200,11 @@ that of a job in the configuration, with all settings that affect its ticks.`,
 	return c
 }
 
-func explainSpecs(specs []string, timezone, job string) (string, error) {
+// explain explains the schedules or, without any, that of the job.
+func explain(a *cli, specs []string, timezone, job string) (string, error) {
+	if len(specs) == 0 {
+		return explainJob(a, job)
+	}
 	location, err := schedule.LoadZone(timezone)
 	if err != nil {
 		return "", failure.Usagef("--timezone: %w", err)
@@ -224,8 +222,8 @@ func explainSpecs(specs []string, timezone, job string) (string, error) {
 }
 
 // explainJob explains the schedule of a job in the configuration.
-func explainJob(source config.Source, name string) (string, error) {
-	cfg, list, err := readJobs(source, name)
+func explainJob(a *cli, name string) (string, error) {
+	cfg, list, err := a.readJobs(name)
 	if err != nil {
 		return "", err
 	}

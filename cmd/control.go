@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/user"
 	"strings"
 	"time"
 
@@ -20,61 +18,31 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 )
 
-// authorFlags adds --as and --reason to a command that acts.
-func authorFlags(c *cobra.Command, a *cli) {
-	c.Flags().StringVar(&a.by, "as", "", "your name in the audit log (default `user@host`)")
-	c.Flags().StringVar(&a.reason, "reason", "", "reason, in a few `words`, for the audit log")
+// targetFlags adds the flags of a pause or resume, of one job, a tag, or all jobs.
+func targetFlags(c *cobra.Command, command *commands.Command) {
+	c.Flags().StringVar(&command.Tag, "tag", "", "all jobs with this `tag`")
+	c.Flags().BoolVar(&command.All, "all", false, "all jobs of the namespace")
+	authorFlags(c, command)
 }
 
-// sign sets the author and the reason of the command.
-func (a *cli) sign(command commands.Command) commands.Command {
-	command.By, command.Reason = a.by, a.reason
-	if command.By == "" {
-		command.By = whoami()
+// setTarget sets the job of a pause or resume, and checks that it has one target. The ID of
+// a pause is one, too.
+func setTarget(command *commands.Command, args []string, id string) error {
+	command.Job = strings.Join(args, "")
+	targets := len(args)
+	if command.Tag != "" {
+		targets++
 	}
-	return command
-}
-
-// whoami returns the user and host of this process.
-func whoami() string {
-	name, host := os.Getenv("USER"), "unknown host"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
+	if command.All {
+		targets++
 	}
-	if h, err := os.Hostname(); err == nil {
-		host = h
+	switch {
+	case id != "" && targets > 0:
+		return failure.Usagef("--id: write it alone, without a job, --tag and --all")
+	case id == "" && targets != 1:
+		return failure.Usagef("name one job, or write --tag TAG or --all")
 	}
-	return name + "@" + host
-}
-
-// A target is what a pause applies to: one job, a tag, or all jobs.
-type target struct {
-	tag string
-	all bool
-}
-
-func targetFlags(c *cobra.Command, t *target) {
-	c.Flags().StringVar(&t.tag, "tag", "", "all jobs with this `tag`")
-	c.Flags().BoolVar(&t.all, "all", false, "all jobs of the namespace")
-}
-
-// command returns a command on the target; args may name a job.
-func (t target) command(kind commands.Kind, args []string) (commands.Command, error) {
-	named := len(args)
-	if t.tag != "" {
-		named++
-	}
-	if t.all {
-		named++
-	}
-	if named != 1 {
-		return commands.Command{}, failure.Usagef("name one job, or write --tag TAG or --all")
-	}
-	command := commands.Command{Kind: kind, Tag: t.tag, All: t.all}
-	if len(args) == 1 {
-		command.Job = args[0]
-	}
-	return command, nil
+	return nil
 }
 
 // checkWithin refuses durations that the scheduler would take for the default.
@@ -96,7 +64,7 @@ func parseTime(flag, text string) (time.Time, error) {
 }
 
 func cancelCommand(a *cli) *cobra.Command {
-	var run string
+	cancel := commands.Command{Kind: commands.Cancel}
 	var waiting bool
 	c := &cobra.Command{
 		Use:   "cancel JOB",
@@ -113,7 +81,8 @@ there is nothing to cancel.`,
   quorate cancel nightly-report --waiting --reason "the backfill is not needed"`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			done, err := cl.Cancel(ctx, a.sign(commands.Command{Kind: commands.Cancel, Job: args[0], Run: run}), waiting)
+			cancel.Job = args[0]
+			done, err := cl.Cancel(ctx, signed(cancel), waiting)
 			for _, r := range done.Withdrawn {
 				fmt.Fprintf(a.Out, "%s of %s: withdrawn\n", r.Kind, r.At)
 			}
@@ -123,15 +92,15 @@ there is nothing to cancel.`,
 			return err
 		}),
 	}
-	c.Flags().StringVar(&run, "run", "", "only the run with this `ID`")
+	c.Flags().StringVar(&cancel.Run, "run", "", "only the run with this `ID`")
 	c.Flags().BoolVar(&waiting, "waiting", false, "also withdraw the job's pending triggers and backfills")
-	authorFlags(c, a)
+	authorFlags(c, &cancel)
 	return c
 }
 
 func triggerCommand(a *cli) *cobra.Command {
+	command := commands.Command{Kind: commands.Trigger}
 	var wait bool
-	var within time.Duration
 	var object string
 	var pairs []string
 	c := &cobra.Command{
@@ -154,18 +123,18 @@ With --wait the command waits for the run to end and prints its row. The exit co
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			params, err := readParams(object, pairs)
-			if err := errors.Join(err, checkWithin(within)); err != nil {
+			if err := errors.Join(err, checkWithin(command.Within)); err != nil {
 				return err
 			}
-			command := a.sign(commands.Command{Kind: commands.Trigger, Job: args[0], Within: within, Params: params})
-			return trigger(c.Context(), a, command, wait)
+			command.Job, command.Params = args[0], params
+			return trigger(c.Context(), a, signed(command), wait)
 		},
 	}
 	c.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the run to end; exit code 1 unless it succeeded")
-	c.Flags().DurationVar(&within, "within", commands.DefaultWithin(commands.Trigger), "how long the run may wait for its start")
+	c.Flags().DurationVar(&command.Within, "within", commands.DefaultWithin(commands.Trigger), "how long the run may wait for its start")
 	c.Flags().StringVar(&object, "params", "", "params as a JSON `object`")
 	c.Flags().StringArrayVar(&pairs, "param", nil, "a param, `key=value`; the value is JSON, such as a number, else text; may be repeated")
-	authorFlags(c, a)
+	authorFlags(c, &command)
 	return c
 }
 
@@ -221,7 +190,7 @@ func readParams(object string, pairs []string) (json.RawMessage, error) {
 }
 
 func pauseCommand(a *cli) *cobra.Command {
-	var what target
+	pause := commands.Command{Kind: commands.Pause}
 	c := &cobra.Command{
 		Use:   "pause [JOB]",
 		Short: "Skip the ticks of a job, of a tag, or of all jobs, until they are resumed",
@@ -237,23 +206,21 @@ paused while any pause covers it: its own, one of its tags, or all.`,
   quorate pause --all --reason "moving to another data centre" --as ops`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			command, err := what.command(commands.Pause, args)
-			if err != nil {
+			if err := setTarget(&pause, args, ""); err != nil {
 				return err
 			}
-			if a.reason == "" {
+			if pause.Reason == "" {
 				return failure.Usagef(`give a reason with --reason "…": every skipped tick will have it`)
 			}
-			return pauseOrResume(c.Context(), a, command, "")
+			return pauseOrResume(c.Context(), a, pause, "")
 		},
 	}
-	targetFlags(c, &what)
-	authorFlags(c, a)
+	targetFlags(c, &pause)
 	return c
 }
 
 func pausesCommand(a *cli) *cobra.Command {
-	c := &cobra.Command{
+	return listing(a, &cobra.Command{
 		Use:   "pauses",
 		Short: "List the pauses in force, oldest first",
 		Long: `List the pauses in force, oldest first: of jobs, of tags and of all jobs. The list
@@ -262,9 +229,7 @@ them. quorate jobs shows the jobs that the configuration pauses (paused: true).`
 		Example: `  quorate pauses
   quorate resume --id "$(quorate pauses -o json | jq -r '.[0].id')"`,
 		RunE: listRows(a, cluster.Cluster.Pauses, pauseListing),
-	}
-	outputFlag(c, a)
-	return c
+	})
 }
 
 func pauseListing(rows []view.Command) output.Table[view.Command] {
@@ -281,7 +246,7 @@ func pauseListing(rows []view.Command) output.Table[view.Command] {
 }
 
 func resumeCommand(a *cli) *cobra.Command {
-	var what target
+	resume := commands.Command{Kind: commands.Resume}
 	var id string
 	c := &cobra.Command{
 		Use:   "resume [JOB]",
@@ -293,29 +258,21 @@ the configuration. --id ends the pause with an ID from quorate pauses.`,
   quorate resume --tag finance --reason "the books are closed"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if id != "" {
-				if len(args) > 0 || what.tag != "" || what.all {
-					return failure.Usagef("--id: write it alone, without a job, --tag and --all")
-				}
-				return pauseOrResume(c.Context(), a, commands.Command{Kind: commands.Resume}, id)
-			}
-			command, err := what.command(commands.Resume, args)
-			if err != nil {
+			if err := setTarget(&resume, args, id); err != nil {
 				return err
 			}
-			return pauseOrResume(c.Context(), a, command, "")
+			return pauseOrResume(c.Context(), a, resume, id)
 		},
 	}
 	c.Flags().StringVar(&id, "id", "", "the pause with this `ID`")
-	targetFlags(c, &what)
-	authorFlags(c, a)
+	targetFlags(c, &resume)
 	return c
 }
 
 // pauseOrResume requests the command, or ends the pause with the ID.
 func pauseOrResume(ctx context.Context, a *cli, command commands.Command, id string) error {
 	return a.withCluster(ctx, func(cl cluster.Cluster) error {
-		done, err := cl.PauseOrResume(ctx, a.sign(command), id)
+		done, err := cl.PauseOrResume(ctx, signed(command), id)
 		if err != nil {
 			return err
 		}
@@ -325,17 +282,11 @@ func pauseOrResume(ctx context.Context, a *cli, command commands.Command, id str
 	})
 }
 
-// A backfilling holds the flags of a backfill.
-type backfilling struct {
-	from, to    string
-	within      time.Duration
-	concurrency int
-	dry         bool
-}
-
 func backfillCommand(a *cli) *cobra.Command {
-	var of backfilling
-	c := &cobra.Command{
+	command := commands.Command{Kind: commands.Backfill}
+	var from, to string
+	var dry bool
+	c := listing(a, &cobra.Command{
 		Use:   "backfill JOB",
 		Short: "Run a job for each tick of a past range of time, whether it ran then or not",
 		Long: fmt.Sprintf(`Run a job for each tick that its schedule has in a past range of time, whether it
@@ -351,54 +302,54 @@ after --within are recorded as missed. quorate cancel JOB --waiting withdraws it
   quorate backfill nightly-report --from 2027-01-01 --to 2027-01-08 --reason "the source was wrong"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			command, err := of.command()
-			if err != nil {
+			if err := setRange(&command, from, to); err != nil {
 				return err
 			}
-			command = a.sign(command)
 			command.Job = args[0]
-			return a.withCluster(c.Context(), func(cl cluster.Cluster) error {
-				ticks, err := cl.Backfill(c.Context(), command, of.dry)
-				switch {
-				case err != nil:
-					return err
-				case of.dry:
-					return backfillListing(command.Job, ticks).Print(a.Out, a.format)
-				}
-				text := fmt.Sprintf("%s: requested %s", command.Job, view.Count(len(ticks), "tick", "ticks"))
-				if len(ticks) > 0 {
-					text += fmt.Sprintf(", from %s to %s", *view.Stamp(ticks[0]), *view.Stamp(ticks[len(ticks)-1]))
-				}
-				a.say("%s; see quorate ticks %s, or quorate audit", text, command.Job)
-				return nil
-			})
+			return backfill(c.Context(), a, signed(command), dry)
 		},
-	}
-	outputFlag(c, a)
-	c.Flags().StringVar(&of.from, "from", "", "start `time` of the range; required")
-	c.Flags().StringVar(&of.to, "to", "", "end `time` of the range, excluded; required")
-	c.Flags().BoolVar(&of.dry, "dry-run", false, "only print the ticks")
-	c.Flags().DurationVar(&of.within, "within", commands.DefaultWithin(commands.Backfill), "how long the last tick may wait for its start")
-	c.Flags().IntVar(&of.concurrency, "concurrency", 1, "how many `runs` of a job with overlap: allow may run at once in the cluster")
-	authorFlags(c, a)
+	})
+	c.Flags().StringVar(&from, "from", "", "start `time` of the range; required")
+	c.Flags().StringVar(&to, "to", "", "end `time` of the range, excluded; required")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only print the ticks")
+	c.Flags().DurationVar(&command.Within, "within", commands.DefaultWithin(commands.Backfill), "how long the last tick may wait for its start")
+	c.Flags().IntVar(&command.Concurrency, "concurrency", 1, "how many `runs` of a job with overlap: allow may run at once in the cluster")
+	authorFlags(c, &command)
 	return c
 }
 
-// command returns the command that the flags stand for, without a job and an author.
-func (of backfilling) command() (commands.Command, error) {
-	command := commands.Command{Kind: commands.Backfill, Within: of.within, Concurrency: of.concurrency}
-	err := checkWithin(of.within)
-	if err != nil {
-		return command, err
+// setRange sets the range of a backfill, and checks its other bounds.
+func setRange(command *commands.Command, from, to string) (err error) {
+	if err = checkWithin(command.Within); err != nil {
+		return err
 	}
-	if of.concurrency < 1 || of.concurrency > commands.MaxConcurrency {
-		return command, failure.Usagef("--concurrency %d: write 1 to %d", of.concurrency, commands.MaxConcurrency)
+	if command.Concurrency < 1 || command.Concurrency > commands.MaxConcurrency {
+		return failure.Usagef("--concurrency %d: write 1 to %d", command.Concurrency, commands.MaxConcurrency)
 	}
-	if command.From, err = parseTime("from", of.from); err != nil {
-		return command, err
+	if command.From, err = parseTime("from", from); err != nil {
+		return err
 	}
-	command.To, err = parseTime("to", of.to)
-	return command, err
+	command.To, err = parseTime("to", to)
+	return err
+}
+
+// backfill requests a backfill, or prints its ticks.
+func backfill(ctx context.Context, a *cli, command commands.Command, dry bool) error {
+	return a.withCluster(ctx, func(cl cluster.Cluster) error {
+		ticks, err := cl.Backfill(ctx, command, dry)
+		switch {
+		case err != nil:
+			return err
+		case dry:
+			return backfillListing(command.Job, ticks).Print(a.Out, a.format)
+		}
+		text := fmt.Sprintf("%s: requested %s", command.Job, view.Count(len(ticks), "tick", "ticks"))
+		if len(ticks) > 0 {
+			text += fmt.Sprintf(", from %s to %s", *view.Stamp(ticks[0]), *view.Stamp(ticks[len(ticks)-1]))
+		}
+		a.say("%s; see quorate ticks %s, or quorate audit", text, command.Job)
+		return nil
+	})
 }
 
 // A backfillRow is one tick that a backfill would run.
@@ -418,16 +369,9 @@ func backfillListing(job string, ticks []time.Time) output.Table[backfillRow] {
 	return l
 }
 
-// An auditing holds the flags of the audit log.
-type auditing struct {
-	since, by, job, refused string
-	commands                []string
-	limit                   int
-}
-
 func auditCommand(a *cli) *cobra.Command {
-	var of auditing
-	c := &cobra.Command{
+	var q view.AuditQuery
+	c := listing(a, &cobra.Command{
 		Use:   "audit",
 		Short: "List the commands on the cluster, newest first: who, why, and the result",
 		Long: `List the commands on the cluster, newest first: triggers, backfills, cancels, pauses,
@@ -439,49 +383,33 @@ last 200 refused ones.`,
   quorate audit --by ann --since 24h
   quorate audit --job nightly-report --act pause,resume
   quorate audit --refused yes -o json | jq -r '.[].by'`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			q, err := of.query(time.Now())
-			if err != nil {
-				return err
-			}
-			return a.withCluster(c.Context(), func(cl cluster.Cluster) error {
-				rows, err := cl.Audited(c.Context(), q)
-				return printRows(a, auditListing, rows, err)
-			})
-		},
-	}
-	outputFlag(c, a)
-	limitFlag(c, &of.limit, usualRows)
-	auditFlags(c, &of)
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			rows, err := cl.Audited(ctx, q)
+			return printRows(a, auditListing, rows, err)
+		}),
+	})
+	auditFlags(c, &q)
 	return c
 }
 
 // auditFlags adds the filters of the audit log, named like the API's parameters.
-func auditFlags(c *cobra.Command, of *auditing) {
-	flags := c.Flags()
-	flags.StringVar(&of.since, "since", "", "only commands from this `time` on: RFC 3339, or an age (24h)")
-	flags.StringVar(&of.by, "by", "", "only commands whose author's name or address contains this `text`")
-	flags.StringVar(&of.job, "job", "", "only commands on the job or tag with this `name`")
-	listFlag(c, &of.commands, "act", "only these `kinds` of command", commands.Kinds())
-	flags.StringVar(&of.refused, "refused", "", "`yes`: only refused commands; no: only the others")
-	completeList(c, "refused", yesNo())
-}
-
-// query returns the query that the flags stand for.
-func (of auditing) query(now time.Time) (view.AuditQuery, error) {
-	q := view.AuditQuery{Limit: of.limit, By: of.by, Job: of.job}
-	var err error
-	if q.Since, err = instant("--since", of.since, now); err != nil {
-		return q, err
-	}
-	if q.Kinds, err = chosen("--act", of.commands, commands.Kinds()); err != nil {
-		return q, err
-	}
-	if of.refused != "" {
-		_, err = chosen("--refused", []string{of.refused}, yesNo())
-		q.Refused = new(of.refused == "yes")
-	}
-	return q, err
+func auditFlags(c *cobra.Command, q *view.AuditQuery) {
+	limitFlag(c, &q.Limit, usualRows)
+	timeFlag(c, &q.Since, "since", "only commands from this `time` on: RFC 3339, or an age (24h)")
+	c.Flags().StringVar(&q.By, "by", "", "only commands whose author's name or address contains this `text`")
+	c.Flags().StringVar(&q.Job, "job", "", "only commands on the job or tag with this `name`")
+	choiceFlag(c, &q.Kinds, "act", "only these `kinds` of command", commands.Kinds())
+	c.Flags().Func("refused", "`yes`: only refused commands; no: only the others", func(text string) error {
+		switch text {
+		case "yes", "no":
+			q.Refused = new(text == "yes")
+		case "":
+		default:
+			return failure.Usagef("--refused %s: write some of yes,no", text)
+		}
+		return nil
+	})
+	completeList(c, "refused", []string{"yes", "no"})
 }
 
 func auditListing(rows []view.Command) output.Table[view.Command] {
@@ -496,5 +424,3 @@ func auditListing(rows []view.Command) output.Table[view.Command] {
 		Cut:   []string{"OF", "BY"},
 	}
 }
-
-func yesNo() []string { return []string{"yes", "no"} }

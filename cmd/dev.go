@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -58,13 +60,11 @@ everything at the end: use them for development only.`,
 			if !slices.Contains([]int{1, 3, 5, 7}, count) {
 				return failure.Usagef("--nodes %d: write 1, 3, 5 or 7", count)
 			}
-			source := a.source()
-			source.NoStore = true
-			cfg, err := config.Read(source, a.Registry)
+			cfg, err := config.Read(a.noStore(), a.Registry)
 			if err != nil {
 				return err
 			}
-			return dev(c.Context(), a, source, cfg, replicas, count, verbose)
+			return dev(c.Context(), a, cfg, replicas, count, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
@@ -74,7 +74,7 @@ everything at the end: use them for development only.`,
 }
 
 // dev runs the configuration's jobs on embedded nodes until ctx ends.
-func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, replicas, nodes int, verbose bool) error {
+func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, verbose bool) error {
 	embedded, err := devnodes.Start(nodes)
 	if err != nil {
 		return err
@@ -85,6 +85,7 @@ func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, 
 		return err
 	}
 	defer front.close()
+	source := a.noStore()
 	adapt := func(cfg *config.Config) {
 		onEmbedded(cfg, embedded)
 		cfg.HTTP = front.http
@@ -93,10 +94,10 @@ func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, 
 	if err := initNodes(ctx, cfg); err != nil {
 		return err
 	}
-	v := newView(a.Out, output.Width(a.Out), jobNames(cfg))
-	logger := slog.New(slog.DiscardHandler)
+	v := newDisplay(a.Out, func() int { return output.Width(a.Out) }, jobNames(cfg))
+	logger, hint := slog.New(slog.DiscardHandler), "-v also shows what the jobs print. Stop with Ctrl-C."
 	if verbose {
-		logger = config.NewLogger(cfg.Log, v)
+		logger, hint = config.NewLogger(cfg.Log, v), "Stop with Ctrl-C."
 	}
 	var list []*replica.Replica
 	for i := range replicas {
@@ -114,10 +115,6 @@ func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, 
 			return err
 		}
 		list = append(list, r)
-	}
-	hint := "-v also shows what the jobs print. Stop with Ctrl-C."
-	if verbose {
-		hint = "Stop with Ctrl-C."
 	}
 	v.header(fmt.Sprintf("Replicas a to %s and %d embedded nodes in this process: for development only.\n"+
 		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), nodes, strings.Join(jobNames(cfg), ", "), front.text, hint))
@@ -170,14 +167,7 @@ func initNodes(ctx context.Context, cfg *config.Config) error {
 	return errors.Join(err, set.Close())
 }
 
-func jobNames(cfg *config.Config) []string {
-	var names []string
-	for name := range cfg.Jobs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func jobNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Jobs)) }
 
 // devListen is the default address of dev's API.
 const devListen = "127.0.0.1:8080"
@@ -194,10 +184,7 @@ type devAPI struct {
 // creates one, since commands need a user.
 func newDevAPI(ctx context.Context, cfg settings.HTTP) (*devAPI, error) {
 	var listen net.ListenConfig
-	addr := cfg.Listen
-	if addr == "" {
-		addr = devListen
-	}
+	addr := cmp.Or(cfg.Listen, devListen)
 	listener, err := listen.Listen(ctx, "tcp", addr)
 	if err != nil && cfg.Listen == "" {
 		listener, err = listen.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -235,14 +222,14 @@ type display struct {
 	job   int // width of the column of jobs
 
 	mu      sync.Mutex
-	queue   []string
+	queue   strings.Builder          // lines to be written
 	claimed map[string]time.Duration // by run ID: how long the claim took
 	decided map[string]time.Time     // by job: the last tick shown that did not run
 }
 
-// newView returns a view of the named jobs. Width is that of the terminal behind out, 0
+// newDisplay returns a display of the named jobs. Width is that of the terminal behind out, 0
 // if there is none.
-func newView(out io.Writer, width func() int, jobs []string) *display {
+func newDisplay(out io.Writer, width func() int, jobs []string) *display {
 	v := &display{
 		out: out, width: width, color: width() > 0 && os.Getenv("NO_COLOR") == "", job: len("JOB"),
 		claimed: map[string]time.Duration{}, decided: map[string]time.Time{},
@@ -314,8 +301,8 @@ func (v *display) finished(ended event.Event) {
 	if why := view.Why(e.Reason.String(), e.Error); why != "" {
 		outcome += ": " + v.clip(why)
 	}
-	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
-		view.Votes(e), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome))
+	v.queue.WriteString(v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
+		view.Votes(e), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome) + "\n")
 }
 
 // notRun shows a tick that did not run once, although every replica reports it.
@@ -326,14 +313,14 @@ func (v *display) notRun(e ledger.Entry) {
 		return
 	}
 	v.decided[e.Job] = e.Tick
-	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, "-", "-", "-", "-", "-",
-		v.paint(e.Outcome)+": "+v.clip(e.Reason.String())))
+	v.queue.WriteString(v.row(clock(e.Tick), e.Job, "-", "-", "-", "-", "-",
+		v.paint(e.Outcome)+": "+v.clip(e.Reason.String())) + "\n")
 }
 
 // clip puts a text on one line, which is short on a terminal.
 func (v *display) clip(text string) string {
 	if v.width() == 0 {
-		return output.Clip(text, len(text)+1)
+		return output.Line(text)
 	}
 	return output.Clip(text, 120)
 }
@@ -341,7 +328,7 @@ func (v *display) clip(text string) string {
 func (v *display) say(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.queue = append(v.queue, text)
+	v.queue.WriteString(text + "\n")
 }
 
 // Write queues log lines.
@@ -372,19 +359,14 @@ func (v *display) run(ctx context.Context, replicas []*replica.Replica) {
 // flush writes the queued lines, and on a terminal the status below them.
 func (v *display) flush(status string) {
 	v.mu.Lock()
-	lines := v.queue
-	v.queue = nil
+	text := v.queue.String()
+	v.queue.Reset()
 	v.mu.Unlock()
-	var b strings.Builder
 	if v.width() > 0 {
-		b.WriteString("\r\x1b[K") // over the old status
+		text = "\r\x1b[K" + text // over the old status
 	}
-	for _, line := range lines {
-		b.WriteString(line + "\n")
-	}
-	b.WriteString(status)
-	if b.Len() > 0 {
-		_, _ = io.WriteString(v.out, b.String())
+	if text += status; text != "" {
+		_, _ = io.WriteString(v.out, text)
 	}
 }
 

@@ -14,13 +14,11 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/systemd"
@@ -158,10 +156,8 @@ func refuse(c *cobra.Command, why string, args []string) error {
 	return fmt.Errorf("%s %q", why, args[0])
 }
 
-// Groups of commands, as the help lists them.
+// Groups of commands that work on the cluster.
 const (
-	groupRun     = "run"
-	groupConfig  = "config"
 	groupLook    = "look"
 	groupCommand = "act"
 )
@@ -174,12 +170,18 @@ type cli struct {
 	set               []string
 	server, tokenFile string // of the API, which replaces the store
 	format            string // of a listing: table or json
-	by, reason        string // of a command
 }
 
 // source is where the configuration is read from.
 func (a *cli) source() config.Source {
 	return config.Source{Path: a.config, Set: a.set}
+}
+
+// noStore is the source for commands that need no store.
+func (a *cli) noStore() config.Source {
+	source := a.source()
+	source.NoStore = true
+	return source
 }
 
 func newRoot(a *cli) *cobra.Command {
@@ -209,13 +211,16 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if cause := errors.Unwrap(err); failure.IsUsage(cause) {
+			return cause // it says what to write
+		}
 		return failure.Usagef("%w; see %s --help", err, c.CommandPath())
 	})
 	root.PersistentFlags().StringVarP(&a.config, "config", "c", "", "configuration `file` (default $QUORATE_CONFIG, else ./config.yaml)")
 	root.PersistentFlags().StringArrayVar(&a.set, "set", nil, "override a key of the configuration, `path=value` (jobs/nightly/timeout=5m); may be repeated")
 	addCommands(root, a)
 	completeShells(root)
-	completeJobs(root, a)
+	completeFlags(root, a)
 	a.rename(root)
 	return root
 }
@@ -223,29 +228,31 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 // addCommands adds all commands. A command takes no arguments unless it has a check of
 // its own; wrong arguments are bad usage.
 func addCommands(root *cobra.Command, a *cli) {
-	root.AddGroup(
-		&cobra.Group{ID: groupRun, Title: "Run:"},
-		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
-		&cobra.Group{ID: groupLook, Title: "Inspect the cluster (reads the store, needs no replica):"},
-		&cobra.Group{ID: groupCommand, Title: "Act on the whole cluster (recorded in the audit log):"},
-	)
-	type build = func(*cli) *cobra.Command
-	for group, commands := range map[string][]build{
-		groupRun:     {runCommand, devCommand, healthCommand},
-		groupConfig:  {validateCommand, schemaCommand, nextCommand, explainCommand, importCommand, usersCommand},
-		groupLook:    {jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, storeCommand, topCommand},
-		groupCommand: {triggerCommand, pauseCommand, resumeCommand, pausesCommand, backfillCommand, cancelCommand, auditCommand},
-		"":           {versionCommand},
+	type builders = []func(*cli) *cobra.Command
+	for _, group := range []struct {
+		id, title string
+		commands  builders
+	}{
+		{"run", "Run:", builders{runCommand, devCommand, healthCommand}},
+		{"config", "Check the configuration:", builders{validateCommand, schemaCommand, nextCommand, explainCommand, importCommand, usersCommand}},
+		{groupLook, "Inspect the cluster (reads the store, needs no replica):", builders{
+			jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, storeCommand, topCommand,
+		}},
+		{groupCommand, "Act on the whole cluster (recorded in the audit log):", builders{
+			triggerCommand, pauseCommand, resumeCommand, pausesCommand, backfillCommand, cancelCommand, auditCommand,
+		}},
 	} {
-		for _, build := range commands {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, build := range group.commands {
 			c := build(a)
-			if c.GroupID = group; group == groupLook || group == groupCommand {
+			if c.GroupID = group.id; group.id == groupLook || group.id == groupCommand {
 				c.PersistentFlags().StringVar(&a.server, "server", "", "ask the API of a replica at this `URL` instead of the store (token: $QUORATE_TOKEN)")
 				c.PersistentFlags().StringVar(&a.tokenFile, "token-file", "", "`file` with the token for --server")
 			}
 			root.AddCommand(c)
 		}
 	}
+	root.AddCommand(versionCommand(a))
 	eachCommand(root, func(c *cobra.Command) {
 		if c.Args == nil {
 			c.Args = noArgs
@@ -330,89 +337,6 @@ func completeShells(root *cobra.Command) {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return failure.Usagef("name a shell: %[1]s bash, fish, powershell or zsh; see %[1]s --help", c.CommandPath())
 	}
-}
-
-// completeJobs completes job names and tags wherever a command takes one, and file names
-// only where a flag takes a file.
-func completeJobs(root *cobra.Command, a *cli) {
-	eachCommand(root, func(c *cobra.Command) {
-		switch words := strings.Fields(c.Use); {
-		case slices.Contains(words, "--job"):
-			_ = c.RegisterFlagCompletionFunc("job", jobCompletion(a))
-		case slices.Contains(words, "JOB"), slices.Contains(words, "[JOB]"):
-			c.ValidArgsFunction = jobCompletion(a)
-		}
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			_, known := c.GetFlagCompletionFunc(f.Name)
-			switch what, _ := pflag.UnquoteUsage(f); {
-			case known || what == "file":
-			case f.Name == "tag":
-				_ = c.RegisterFlagCompletionFunc(f.Name, tagCompletion(a))
-			default: // no file is meant
-				_ = c.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions)
-			}
-		})
-	})
-}
-
-// tagCompletion completes a tag with those of the configuration.
-func tagCompletion(a *cli) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		cfg, err := config.Read(a.source(), nil)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var list []string
-		for _, name := range jobNames(cfg) {
-			for _, tag := range cfg.Jobs[name].Tags {
-				if strings.HasPrefix(tag, typed) && !slices.Contains(list, tag) {
-					list = append(list, tag)
-				}
-			}
-		}
-		return list, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// jobCompletion completes the first argument with the jobs of the configuration.
-func jobCompletion(a *cli) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		source := a.source()
-		source.NoStore = true
-		cfg, err := config.Read(source, nil)
-		if err != nil || len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		list := slices.DeleteFunc(jobNames(cfg), func(name string) bool { return !strings.HasPrefix(name, typed) })
-		return list, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// completeList completes the values of a flag, also after a comma. Completion is a
-// convenience, and adding it to an existing flag cannot fail.
-func completeList(c *cobra.Command, flag string, values []string) {
-	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		before := typed[:strings.LastIndex(typed, ",")+1]
-		var list []string
-		for _, v := range values {
-			if strings.HasPrefix(before+v, typed) {
-				list = append(list, before+v)
-			}
-		}
-		return list, cobra.ShellCompDirectiveNoFileComp
-	})
-}
-
-// outputFlag adds -o to a listing.
-func outputFlag(c *cobra.Command, a *cli) {
-	c.Flags().StringVarP(&a.format, "output", "o", "table", "`format`: table, which fits the terminal, or json, which has every field")
-	c.PreRunE = func(*cobra.Command, []string) error {
-		if a.format != "table" && a.format != "json" {
-			return failure.Usagef("-o %s: write -o table or -o json", a.format)
-		}
-		return nil
-	}
-	completeList(c, "output", []string{"table", "json"})
 }
 
 func versionCommand(a *cli) *cobra.Command {

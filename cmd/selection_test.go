@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/console/view"
@@ -17,25 +19,32 @@ import (
 
 func TestSelection(t *testing.T) {
 	t.Parallel()
-	now := tick
-	q, err := selection{
-		since: "24h", until: "2026-12-01T01:00:00Z", outcomes: []string{"failed", "missed"}, triggers: []string{"manual"}, limit: 7,
-	}.query(now)
-	if err != nil || !q.Since.Equal(now.Add(-24*time.Hour)) || !q.Before.Equal(now.Add(-time.Hour)) || q.Limit != 7 ||
-		fmt.Sprint(q.Outcomes, q.Triggers) != "[failed missed] [manual]" {
-		t.Errorf("query = %+v, %v", q, err)
-	}
-	for want, s := range map[string]selection{
-		"--since yesterday: write": {since: "yesterday"},
-		"--until 5: write":         {until: "5"},
-		"--outcome won: write":     {outcomes: []string{"failed", "won"}},
-		"--trigger cron: write":    {triggers: []string{"cron"}},
-	} {
-		_, err := s.query(now)
-		if !failure.IsUsage(err) || !strings.Contains(err.Error(), want) {
-			t.Errorf("query = %v, want a usage error with %q", err, want)
+	synctest.Test(t, func(t *testing.T) {
+		parse := func(flags string) (view.EntryQuery, error) {
+			var s selection
+			c := new(cobra.Command)
+			selectionFlags(c, &s)
+			err := c.ParseFlags(strings.Fields(flags))
+			return s.query, err
 		}
-	}
+		now := time.Now()
+		q, err := parse("--since 24h --until 2026-12-01T01:00:00Z --outcome failed,missed --outcome skipped --trigger manual --limit 7")
+		if err != nil || !q.Since.Equal(now.Add(-24*time.Hour)) || !q.Before.Equal(tick.Add(-time.Hour)) || q.Limit != 7 ||
+			fmt.Sprint(q.Outcomes, q.Triggers) != "[failed missed skipped] [manual]" {
+			t.Errorf("query = %+v, %v", q, err)
+		}
+		for flags, want := range map[string]string{
+			"--since yesterday":    "--since yesterday: write",
+			"--until 5":            "--until 5: write",
+			"--outcome failed,won": "--outcome won: write",
+			"--trigger cron":       "--trigger cron: write",
+		} {
+			_, err := parse(flags)
+			if !failure.IsUsage(err) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want a usage error with %q", flags, err, want)
+			}
+		}
+	})
 }
 
 // A listing has as many rows as --limit says, of all jobs together. Following
@@ -59,8 +68,8 @@ func TestLimit(t *testing.T) {
 			}
 			return all, nil
 		}
-		follow := selection{limit: 2, follow: true}
-		if err := show(ctx, app, follow, runSource(read)); err != nil {
+		two := view.EntryQuery{Limit: 2}
+		if err := show(ctx, app, selection{two, true}, runSource(read)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "succeeded"); n != 3 {
@@ -70,7 +79,7 @@ func TestLimit(t *testing.T) {
 		more := func(ctx context.Context, _ view.EntryQuery) ([]view.Run, error) {
 			return read(ctx, view.EntryQuery{Limit: 30})
 		}
-		if err := show(t.Context(), app, selection{limit: 2}, runSource(more)); err != nil {
+		if err := show(t.Context(), app, selection{two, false}, runSource(more)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "succeeded"); n != 2 {

@@ -1,10 +1,14 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,10 +16,10 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/commands"
 )
 
 func storeCommand(a *cli) *cobra.Command {
@@ -133,7 +137,7 @@ another, and declares nothing. Replicas that name another service, or none, do n
 those that run continue until their next start.`
 
 func storeInitCommand(a *cli) *cobra.Command {
-	var restored, recovery, ahead bool
+	var d declaration
 	var service string
 	c := &cobra.Command{
 		Use:   "init",
@@ -147,106 +151,76 @@ func storeInitCommand(a *cli) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			named := c.Flags().Changed("service")
 			switch err := config.CheckService(service); {
-			case named && (restored || recovery || ahead):
+			case named && d != declaration{}:
 				return failure.Usagef("--service stands alone: it declares nothing")
-			case ahead && (restored || recovery):
+			case d.ahead && (d.restored || d.recovery):
 				return failure.Usagef("--ahead stands alone")
 			case named && err != nil:
 				return failure.Usagef("--service: %w", err)
 			}
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
-				switch {
-				case named:
-					kept, err := s.Kept.Service(c.Context(), service, true)
-					if err == nil {
-						fmt.Fprintf(a.Out, "%s belongs to service %s\n", s.Service().Name, kept)
-					}
-					return err
-				case ahead:
-					return declareAhead(c, a, s)
-				case s.OnNodes():
-					return declareNodes(c, a, s, restored, recovery)
+				if !named {
+					return d.declare(c.Context(), a, s)
 				}
-				return declareStore(c, a, s, restored, recovery)
+				kept, err := s.Kept.Service(c.Context(), service, true)
+				if err == nil {
+					fmt.Fprintf(a.Out, "%s belongs to service %s\n", s.Service().Name, kept)
+				}
+				return err
 			})
 		},
 	}
-	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL, etcd or ZooKeeper was restored from a dump or a snapshot: it abstains for a grace")
-	c.Flags().BoolVar(&ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it continues from its tokens")
-	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
+	c.Flags().BoolVar(&d.restored, "restored", false, "PostgreSQL, etcd or ZooKeeper was restored from a dump or a snapshot: it abstains for a grace")
+	c.Flags().BoolVar(&d.ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it continues from its tokens")
+	c.Flags().BoolVar(&d.recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	c.Flags().StringVar(&service, "service", "", "the `name` of the service that the namespace belongs to from now on")
 	return c
 }
 
-const storeIsNew = "the store is declared new"
+// A declaration is what quorate store init is asked for; without a flag, that the store is new.
+type declaration struct{ restored, recovery, ahead bool }
 
-func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
-	if restored {
-		return failure.Usagef("--restored is for PostgreSQL, etcd and ZooKeeper: after a restart Redis abstains by itself")
-	}
-	nodes, err := s.RedisNodes(c.CommandPath())
-	if err == nil {
-		err = nodes.Init(c.Context(), recovery)
-	}
-	switch {
-	case err != nil:
-		return err
-	case recovery:
-		fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", nodes.Namespace(), nodes.Grace())
-	case nodes.OneStore():
-		fmt.Fprintln(a.Out, storeIsNew)
-	default:
-		fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", nodes.Len(), nodes.Namespace())
-	}
-	return nil
-}
-
-func declareAhead(c *cobra.Command, a *cli, s *cluster.Store) error {
-	if s.OnNodes() {
+// declare makes the declaration, and says so.
+func (d declaration) declare(ctx context.Context, a *cli, s *cluster.Store) error {
+	done := "the store is declared new"
+	var err error
+	switch onNodes := s.Nodes != nil; {
+	case onNodes && d.ahead:
 		return failure.Usagef("--ahead is for PostgreSQL: Redis grants ticks again when its clock has reached its tokens")
-	}
-	one, err := s.OneStore(c.CommandPath())
-	if err != nil {
-		return err
-	}
-	until, err := one.DeclareAhead(c.Context())
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.Out, "the store continues from its highest token. Until %s its tokens are ahead of its clock: should another server take over before, no tick runs until then\n", jobs.FormatTick(until))
-	return nil
-}
-
-func declareStore(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
-	if recovery {
+	case onNodes && d.restored:
+		return failure.Usagef("--restored is for PostgreSQL, etcd and ZooKeeper: after a restart Redis abstains by itself")
+	case !onNodes && d.recovery:
 		return failure.Usagef("--recover is for Redis nodes: after a restore of one store write --restored")
-	}
-	one, err := s.OneStore(c.CommandPath())
-	if err != nil {
-		return err
-	}
-	if restored {
-		if err := one.DeclareRestored(c.Context()); err != nil {
-			return err
+	case onNodes:
+		err = s.Nodes.Init(ctx, d.recovery)
+		if d.recovery {
+			done = fmt.Sprintf("the blank nodes of namespace %s are formatted, and abstain for %v", s.Nodes.Namespace(), s.Nodes.Grace())
+		} else if !s.Nodes.OneStore() {
+			done = fmt.Sprintf("all %d nodes of namespace %s are declared new", s.Nodes.Len(), s.Nodes.Namespace())
 		}
-		fmt.Fprintln(a.Out, "the store is declared restored: it abstains for a grace. Make the pauses again that were made since the dump")
-		return nil
+	case d.ahead:
+		var until time.Time
+		until, err = s.One.DeclareAhead(ctx)
+		done = fmt.Sprintf("the store continues from its highest token. Until %s its tokens are ahead of its clock: should another server take over before, no tick runs until then", jobs.FormatTick(until))
+	case d.restored:
+		err = s.One.DeclareRestored(ctx)
+		done = "the store is declared restored: it abstains for a grace. Make the pauses again that were made since the dump"
+	default:
+		err = s.One.DeclareNew(ctx)
 	}
-	if err := one.DeclareNew(c.Context()); err != nil {
-		return err
+	if err == nil {
+		fmt.Fprintln(a.Out, done)
 	}
-	fmt.Fprintln(a.Out, storeIsNew)
-	return nil
+	return err
 }
 
 // onPostgres calls do with the PostgreSQL of the configuration.
 func (a *cli) onPostgres(c *cobra.Command, do func(context.Context, *postgres.Store) error) error {
 	return a.withStore(c.Context(), func(s *cluster.Store) error {
-		one, err := s.OneStore(c.CommandPath())
-		if err != nil {
-			return err
+		if s.One == nil {
+			return failure.Usagef("%s is for one store, and this configuration has Redis nodes", c.CommandPath())
 		}
-		server, ok := one.Server.(*postgres.Store)
+		server, ok := s.One.Server.(*postgres.Store)
 		if !ok {
 			return failure.Usagef("this store has no tables: there is nothing to migrate")
 		}
@@ -254,8 +228,107 @@ func (a *cli) onPostgres(c *cobra.Command, do func(context.Context, *postgres.St
 	})
 }
 
+// errUnwell is the error of store check after it has printed its findings.
+var errUnwell = errors.New("some findings need attention; see above")
+
+func storeCheckCommand(a *cli) *cobra.Command {
+	return listing(a, &cobra.Command{
+		Use:   "check",
+		Short: "Check the store: what it may lose, its clock, its distance, and when to restart it",
+		Long: `Check the store: what it would lose in a crash, a restart or a failover, its clock, its
+distance, whether it takes writes, and from when on it grants ticks. Findings say what
+to do. To find out, it writes a record that nothing reads, and needs a replica's rights.
+
+PostgreSQL: its settings, and its standbys. Redis nodes: each node, whether it evicts
+keys or runs out of memory, and whether the next node may be restarted while a quorum
+votes without it.
+
+Exit code 0 if nothing must be done, 1 if you must act or wait, 4 if the store, or a
+quorum of its nodes, does not answer.`,
+		Example: `  quorate store check
+  until quorate store check; do sleep 5; done   # then restart the next Redis node`,
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			c, err := cl.Check(ctx)
+			if err == nil {
+				err = printCheckup(a.Out, c, a.format)
+			}
+			switch {
+			case err != nil:
+				return err
+			case c.Silent() != nil:
+				return c.Silent()
+			case c.Unwell():
+				return errUnwell
+			}
+			return nil
+		}),
+	})
+}
+
+// printCheckup prints the rows, and below a table the findings and the advice.
+func printCheckup(w io.Writer, c view.Checkup, format string) error {
+	if err := checkListing(c.Rows).Print(w, format); err != nil || format == "json" {
+		return err
+	}
+	if c.Advice != "" || slices.ContainsFunc(c.Rows, func(r view.Check) bool { return len(r.Findings) > 0 }) {
+		fmt.Fprintln(w)
+	}
+	for _, row := range c.Rows {
+		for _, f := range row.Findings {
+			who := "this machine"
+			if row.Node != nil {
+				who = *row.Node
+			}
+			output.Remark(w, who+": "+f.Level, f.Text)
+		}
+	}
+	if c.Advice != "" {
+		output.Remark(w, "next restart", c.Advice)
+	}
+	return nil
+}
+
+func checkListing(list []view.Check) output.Table[view.Check] {
+	title := "NODE"
+	if len(list) > 0 && list[0].Kind == view.KindStore {
+		title = "STORE"
+	}
+	return output.Table[view.Check]{
+		Columns: []string{title, "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
+		Cells: func(r view.Check) []string {
+			return []string{
+				output.Dash(r.Node), r.State, r.Verdict, output.Millis(r.RTTMillis), output.Millis(r.OffsetMilli), memory(r),
+				output.Dash(r.Version), persistence(r),
+			}
+		},
+		Rows:   list,
+		Sparse: []string{"MEMORY", "PERSISTENCE"}, // only Redis has them
+		Drop:   []string{"VERSION", "MEMORY", "RTT"},
+		Cut:    []string{title},
+	}
+}
+
+// memory shows the used share of the node's memory.
+func memory(r view.Check) string {
+	switch {
+	case r.UsedMemory == nil:
+		return "-"
+	case r.MaxMemory == nil:
+		return "no max"
+	}
+	return fmt.Sprintf("%d%%", 100**r.UsedMemory / *r.MaxMemory)
+}
+
+func persistence(r view.Check) string {
+	if r.Fsync != nil && r.Persistence != nil && *r.Persistence == "aof" {
+		return "aof " + *r.Fsync
+	}
+	return output.Dash(r.Persistence)
+}
+
 func storeCopyCommand(a *cli) *cobra.Command {
 	var paths [2]string
+	var by string
 	c := &cobra.Command{
 		Use:   "copy --from FILE --to FILE",
 		Short: "Copy everything to another store, while no replica runs",
@@ -275,17 +348,17 @@ and copy again.`,
 			if err := a.noServer(); err != nil {
 				return err
 			}
-			return copyStore(c.Context(), a, paths)
+			return copyStore(c.Context(), a, paths, cmp.Or(by, whoami()))
 		},
 	}
 	c.Flags().StringVar(&paths[0], "from", "", "configuration `file` of the source")
 	c.Flags().StringVar(&paths[1], "to", "", "configuration `file` of the target")
-	c.Flags().StringVar(&a.by, "as", "", "your name in the audit log (default `user@host`)")
+	asFlag(c, &by)
 	return c
 }
 
 // copyStore copies from the store of one configuration to that of another.
-func copyStore(ctx context.Context, a *cli, paths [2]string) (err error) {
+func copyStore(ctx context.Context, a *cli, paths [2]string, by string) (err error) {
 	var sides [2]store.Side
 	for i, path := range paths {
 		source := a.source()
@@ -297,7 +370,7 @@ func copyStore(ctx context.Context, a *cli, paths [2]string) (err error) {
 		defer func() { err = errors.Join(err, s.Close()) }()
 		sides[i] = s.Kept.Side(s.Namespace)
 	}
-	n, err := store.Copy(ctx, sides[0], sides[1], a.sign(commands.Command{}).By)
+	n, err := store.Copy(ctx, sides[0], sides[1], by)
 	if err != nil {
 		return err
 	}

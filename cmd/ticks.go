@@ -21,7 +21,7 @@ import (
 
 func ticksCommand(a *cli) *cobra.Command {
 	var s selection
-	c := &cobra.Command{
+	c := listing(a, &cobra.Command{
 		Use:   "ticks [JOB]",
 		Short: "List each tick of a job, or of all, with its outcome, newest first",
 		Long: `List each tick of a job, or of all jobs, newest first: the replica that ran it, its
@@ -40,18 +40,17 @@ from the schedule that was served last; with --server only for one job.`,
 			if len(args) == 0 {
 				from.table = allTicksTable
 			}
-			s.job = strings.Join(args, "")
+			s.query.Job = strings.Join(args, "")
 			return show(ctx, a, s, from)
 		}),
-	}
-	outputFlag(c, a)
+	})
 	selectionFlags(c, &s)
 	return c
 }
 
 func runsCommand(a *cli) *cobra.Command {
 	var s selection
-	c := &cobra.Command{
+	c := listing(a, &cobra.Command{
 		Use:   "runs [JOB]",
 		Short: "List runs, newest first: one row per attempt",
 		Example: `  quorate runs
@@ -59,17 +58,16 @@ func runsCommand(a *cli) *cobra.Command {
   quorate runs nightly-report --follow`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			if slices.Contains(s.outcomes, string(ledger.Missed)) {
+			if slices.Contains(s.query.Outcomes, ledger.Missed) {
 				return failure.Usagef("--outcome missed: a missed tick has no run; quorate ticks --outcome missed lists them")
 			}
-			s.job = strings.Join(args, "")
+			s.query.Job = strings.Join(args, "")
 			return show(ctx, a, s, runSource(func(ctx context.Context, q view.EntryQuery) ([]view.Run, error) {
 				q.Each = q.Each && (s.follow || q.Filters() || !q.Before.IsZero())
 				return cluster.Entries(ctx, q, cl.Runs)
 			}))
 		}),
-	}
-	outputFlag(c, a)
+	})
 	selectionFlags(c, &s)
 	return c
 }
@@ -119,23 +117,9 @@ func runTable(rows []view.Run) output.Table[view.Run] {
 	}
 }
 
-// usualRows is the default number of rows.
-const usualRows = 100
-
-func limitFlag(c *cobra.Command, limit *int, usual int) {
-	c.Flags().IntVarP(limit, "limit", "n", usual, "number of `rows` at most")
-	check := c.PreRunE
-	c.PreRunE = func(c *cobra.Command, args []string) error {
-		if *limit < 1 {
-			return failure.Usagef("--limit %d: write 1 or more", *limit)
-		}
-		return check(c, args)
-	}
-}
-
 func logsCommand(a *cli) *cobra.Command {
 	var attempt int
-	c := &cobra.Command{
+	c := listing(a, &cobra.Command{
 		Use:   "logs JOB [RUN]",
 		Short: "Show the log of a run, including the output of exec jobs",
 		Long: `Show the log of the last run of a job, or of the run with an ID or tick. It has the
@@ -151,8 +135,7 @@ to 5 seconds old. The ledger keeps the last 16 KiB of a log as long as the run.`
 			}
 			return printLog(a.Out, row, a.format)
 		}),
-	}
-	outputFlag(c, a)
+	})
 	c.Flags().IntVar(&attempt, "attempt", 0, "`number` of the attempt, from 1; default the last")
 	return c
 }
@@ -169,89 +152,21 @@ func printLog(w io.Writer, r view.Log, format string) error {
 	return err
 }
 
-// A selection holds the filters of a listing of ticks or runs.
+// A selection is what a listing of ticks or runs shows.
 type selection struct {
-	job                string // "": of all
-	since, until       string
-	outcomes, triggers []string
-	reasons            []string
-	limit              int
-	follow             bool
+	query  view.EntryQuery
+	follow bool
 }
 
 // selectionFlags adds the filters to a listing.
 func selectionFlags(c *cobra.Command, s *selection) {
-	limitFlag(c, &s.limit, usualRows)
-	flags := c.Flags()
-	flags.StringVar(&s.since, "since", "", "only ticks from this `time` on: RFC 3339, or an age (24h)")
-	flags.StringVar(&s.until, "until", "", "only ticks before this `time`: RFC 3339, or an age (24h)")
-	listFlag(c, &s.outcomes, "outcome", "only these `outcomes`", ledger.Outcomes())
-	listFlag(c, &s.triggers, "trigger", "only these `triggers`", ledger.Triggers())
-	listFlag(c, &s.reasons, "reason", "only these reason `codes`", ledger.Codes())
-	flags.BoolVarP(&s.follow, "follow", "f", false, "keep listing what has ended, oldest first, until interrupted; JSON as one object per line")
-}
-
-// listFlag adds a flag that takes values of an enumeration.
-func listFlag[T ~string](c *cobra.Command, list *[]string, name, usage string, known []T) {
-	all := textsOf(known)
-	c.Flags().StringSliceVar(list, name, nil, usage+": "+strings.Join(all, ", "))
-	completeList(c, name, all)
-}
-
-// textsOf converts the values of an enumeration to flag values.
-func textsOf[T ~string](values []T) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = string(v)
-	}
-	return list
-}
-
-// query returns the query that the flags stand for.
-func (s selection) query(now time.Time) (view.EntryQuery, error) {
-	q := view.EntryQuery{Limit: s.limit, Job: s.job, Each: s.job == ""}
-	var err error
-	if q.Since, err = instant("--since", s.since, now); err != nil {
-		return q, err
-	}
-	if q.Before, err = instant("--until", s.until, now); err != nil {
-		return q, err
-	}
-	if q.Outcomes, err = chosen("--outcome", s.outcomes, ledger.Outcomes()); err != nil {
-		return q, err
-	}
-	if q.Triggers, err = chosen("--trigger", s.triggers, ledger.Triggers()); err != nil {
-		return q, err
-	}
-	q.Reasons, err = chosen("--reason", s.reasons, ledger.Codes())
-	return q, err
-}
-
-// instant parses a time flag: a time or an age.
-func instant(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(text); err == nil {
-		return now.Add(-ago), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, failure.Usagef("%s %s: write a time such as 2027-01-01T00:00:00Z, or an age such as 24h", flag, text)
-	}
-	return at, nil
-}
-
-// chosen checks the values of a list flag.
-func chosen[T ~string](flag string, values []string, known []T) ([]T, error) {
-	var list []T
-	for _, v := range values {
-		if !slices.Contains(known, T(v)) {
-			return nil, failure.Usagef("%s %s: write some of %s", flag, v, strings.Join(textsOf(known), ","))
-		}
-		list = append(list, T(v))
-	}
-	return list, nil
+	limitFlag(c, &s.query.Limit, usualRows)
+	timeFlag(c, &s.query.Since, "since", "only ticks from this `time` on: RFC 3339, or an age (24h)")
+	timeFlag(c, &s.query.Before, "until", "only ticks before this `time`: RFC 3339, or an age (24h)")
+	choiceFlag(c, &s.query.Outcomes, "outcome", "only these `outcomes`", ledger.Outcomes())
+	choiceFlag(c, &s.query.Triggers, "trigger", "only these `triggers`", ledger.Triggers())
+	choiceFlag(c, &s.query.Reasons, "reason", "only these reason `codes`", ledger.Codes())
+	c.Flags().BoolVarP(&s.follow, "follow", "f", false, "keep listing what has ended, oldest first, until interrupted; JSON as one object per line")
 }
 
 // A source reads ticks or runs.
@@ -273,13 +188,11 @@ func runSource(read func(context.Context, view.EntryQuery) ([]view.Run, error)) 
 
 // show prints the selection, once or continuously.
 func show[R any](ctx context.Context, a *cli, s selection, from source[R]) error {
-	q, err := s.query(time.Now())
-	if err != nil {
-		return err
-	}
+	q := s.query
+	q.Each = q.Job == ""
 	if s.follow {
-		q.Limit = max(s.limit, followLook)
-		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.warn}
+		q.Limit = max(q.Limit, followLook)
+		f := follower[R]{source: from, query: q, first: min(s.query.Limit, followFirst), warn: a.warn}
 		return f.follow(ctx, func(rows []R) error { return from.table(rows).Stream(a.Out, a.format, &f.sheet) })
 	}
 	rows, err := from.read(ctx, q)

@@ -14,7 +14,7 @@ import (
 // shown returns what a view of the given width prints of one run of job.
 func shown(width int, job string) []string {
 	var out bytes.Buffer
-	v := newView(&out, func() int { return width }, []string{"tick-and-token", job})
+	v := newDisplay(&out, func() int { return width }, []string{"tick-and-token", job})
 	v.header("header")
 	o := v.observer("a")
 	o(event.Event{Kind: event.Claimed, Run: "run", Took: 120 * time.Millisecond})
@@ -47,7 +47,7 @@ func TestViewFits(t *testing.T) {
 func TestViewSaysWhy(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	v := newView(&out, func() int { return 0 }, nil)
+	v := newDisplay(&out, func() int { return 0 }, nil)
 	v.observer("a")(event.Event{Kind: event.Finished, Entry: ledger.Entry{
 		Job: "j", Tick: tick, Outcome: ledger.TimedOut, Reason: ledger.Reason{Code: ledger.CodeTimeout}, Error: "timeout of the job reached",
 	}})
@@ -68,7 +68,7 @@ func TestViewTellsOfSettledMisses(t *testing.T) {
 		false: {{Kind: event.Decided, Entry: entry}, {Kind: event.Settled, Entry: entry, Err: event.ErrDropped}}, // another one may have run it
 	} {
 		var out bytes.Buffer
-		v := newView(&out, func() int { return 0 }, []string{job})
+		v := newDisplay(&out, func() int { return 0 }, []string{job})
 		for _, event := range told {
 			v.observer("a")(event)
 			v.observer("b")(event)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -116,25 +117,25 @@ type serverError struct {
 func (e serverError) Error() string { return e.text }
 func (e serverError) Unwrap() error { return e.is }
 
-// command posts a command.
-func (s *server) command(ctx context.Context, path string, command commands.Command, body map[string]any, answer any) error {
+// post posts a command.
+func post[R any](ctx context.Context, s *server, path string, command commands.Command, body map[string]any) (answer R, err error) {
 	if command.Reason == "" {
-		return failure.Usagef(`give a reason with --reason "…": the API requires one`)
+		return answer, failure.Usagef(`give a reason with --reason "…": the API requires one`)
 	}
 	body["reason"] = command.Reason
-	return s.call(ctx, http.MethodPost, path, body, answer)
+	err = s.call(ctx, http.MethodPost, path, body, &answer)
+	return answer, err
 }
 
-func (s *server) Trigger(ctx context.Context, command commands.Command) (done view.Command, err error) {
+func (s *server) Trigger(ctx context.Context, command commands.Command) (view.Command, error) {
 	body := map[string]any{"within": command.Within.String()}
 	if len(command.Params) > 0 {
 		body["params"] = command.Params
 	}
-	err = s.command(ctx, jobPath(command.Job)+"/trigger", command, body, &done)
-	return done, err
+	return post[view.Command](ctx, s, jobPath(command.Job)+"/trigger", command, body)
 }
 
-func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id string) (done view.PauseResult, err error) {
+func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id string) (view.PauseResult, error) {
 	path, body := "/"+string(command.Kind), map[string]any{}
 	switch {
 	case id != "":
@@ -146,17 +147,15 @@ func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id
 	default:
 		body["all"] = true
 	}
-	err = s.command(ctx, path, command, body, &done)
-	return done, err
+	return post[view.PauseResult](ctx, s, path, command, body)
 }
 
-func (s *server) Cancel(ctx context.Context, command commands.Command, waiting bool) (done view.Cancelled, err error) {
+func (s *server) Cancel(ctx context.Context, command commands.Command, waiting bool) (view.Cancelled, error) {
 	body := map[string]any{"waiting": waiting}
 	if command.Run != "" {
 		body["run"] = command.Run
 	}
-	err = s.command(ctx, jobPath(command.Job)+"/cancel", command, body, &done)
-	return done, err
+	return post[view.Cancelled](ctx, s, jobPath(command.Job)+"/cancel", command, body)
 }
 
 func (s *server) Backfill(ctx context.Context, command commands.Command, dry bool) ([]time.Time, error) {
@@ -167,8 +166,7 @@ func (s *server) Backfill(ctx context.Context, command commands.Command, dry boo
 	if dry && command.Reason == "" {
 		command.Reason = "dry run"
 	}
-	var done struct{ Ticks []string }
-	err := s.command(ctx, jobPath(command.Job)+"/backfill", command, body, &done)
+	done, err := post[struct{ Ticks []string }](ctx, s, jobPath(command.Job)+"/backfill", command, body)
 	ticks := make([]time.Time, len(done.Ticks))
 	for i, at := range done.Ticks {
 		ticks[i] = view.Time(&at)
@@ -176,39 +174,36 @@ func (s *server) Backfill(ctx context.Context, command commands.Command, dry boo
 	return ticks, err
 }
 
-func (s *server) Release(ctx context.Context, command commands.Command, token locking.Token) (taken view.Lock, err error) {
+func (s *server) Release(ctx context.Context, command commands.Command, token locking.Token) (view.Lock, error) {
 	body := map[string]any{"confirm": command.Job}
 	if token != 0 {
 		body["token"] = token
 	}
-	err = s.command(ctx, "/locks/"+url.PathEscape(command.Job)+"/release", command, body, &taken)
-	return taken, err
+	return post[view.Lock](ctx, s, "/locks/"+url.PathEscape(command.Job)+"/release", command, body)
 }
 
 func (s *server) Jobs(ctx context.Context, q view.JobQuery) (view.Page[view.Job], error) {
-	query := limited(q.Limit)
-	set(query, map[string]string{"cursor": q.After, "q": q.Text})
-	return page[view.Job](ctx, s, "/jobs", query)
+	return page[view.Job](ctx, s, "/jobs", q.Limit, url.Values{"cursor": {q.After}, "q": {q.Text}})
 }
 
 func (s *server) Replicas(ctx context.Context) ([]view.Replica, error) {
-	return rows[view.Replica](ctx, s, "/replicas", nil)
+	return rows[view.Replica](ctx, s, "/replicas")
 }
 
 func (s *server) Locks(ctx context.Context) ([]view.Lock, error) {
-	return rows[view.Lock](ctx, s, "/locks", nil)
+	return rows[view.Lock](ctx, s, "/locks")
 }
 
 func (s *server) Pauses(ctx context.Context) ([]view.Command, error) {
-	return rows[view.Command](ctx, s, "/pauses", nil)
+	return rows[view.Command](ctx, s, "/pauses")
 }
 
 func (s *server) Nodes(ctx context.Context) ([]view.Node, error) {
-	return rows[view.Node](ctx, s, "/nodes", nil)
+	return rows[view.Node](ctx, s, "/nodes")
 }
 
 func (s *server) Check(ctx context.Context) (view.Checkup, error) {
-	all, err := rows[view.Check](ctx, s, "/nodes/check", nil)
+	all, err := rows[view.Check](ctx, s, "/nodes/check")
 	return view.CheckupOf(all), err
 }
 
@@ -221,51 +216,52 @@ func (s *server) Runs(ctx context.Context, q view.EntryQuery) (view.Page[view.Ru
 }
 
 func (s *server) Attempts(ctx context.Context, run string) ([]view.Tick, error) {
-	return rows[view.Tick](ctx, s, "/runs/"+url.PathEscape(run), nil)
+	return rows[view.Tick](ctx, s, "/runs/"+url.PathEscape(run))
 }
 
 func (s *server) Next(ctx context.Context, job string, from time.Time, limit int) ([]view.Next, error) {
-	query := limited(limit)
-	set(query, map[string]string{"job": job, "from": stamp(from)})
-	return rows[view.Next](ctx, s, "/next", query)
+	p, err := page[view.Next](ctx, s, "/next", limit, url.Values{"job": {job}, "from": {stamp(from)}})
+	return p.Items, err
 }
 
-func (s *server) Log(ctx context.Context, _, run string, attempt int) (row view.Log, err error) {
+func (s *server) Log(ctx context.Context, _, run string, attempt int) (view.Log, error) {
 	if !strings.Contains(run, "@") {
-		return row, failure.Usagef("with --server give the run's ID, as in quorate runs -o json")
+		return view.Log{}, failure.Usagef("with --server give the run's ID, as in quorate runs -o json")
 	}
-	query := url.Values{"attempt": {strconv.Itoa(attempt)}}
-	err = s.call(ctx, http.MethodGet, "/runs/"+url.PathEscape(run)+"/log?"+query.Encode(), nil, &row)
-	return row, err
+	return get[view.Log](ctx, s, "/runs/"+url.PathEscape(run)+"/log?attempt="+strconv.Itoa(attempt))
 }
 
 func (s *server) Audit(ctx context.Context, q view.AuditQuery) (view.Page[view.Command], error) {
-	query := limited(q.Limit)
-	set(query, map[string]string{"cursor": q.After, "by": q.By, "job": q.Job, "since": stamp(q.Since)})
-	for _, kind := range q.Kinds {
-		query.Add("act", string(kind))
-	}
+	query := url.Values{"cursor": {q.After}, "by": {q.By}, "job": {q.Job}, "since": {stamp(q.Since)}, "act": output.Texts(q.Kinds)}
 	if q.Refused != nil {
 		query.Set("refused", map[bool]string{true: "yes", false: "no"}[*q.Refused])
 	}
-	return page[view.Command](ctx, s, "/audit", query)
+	return page[view.Command](ctx, s, "/audit", q.Limit, query)
 }
 
 // jobPath is the path of a job.
 func jobPath(job string) string { return "/jobs/" + url.PathEscape(job) }
 
+// get reads an answer.
+func get[R any](ctx context.Context, s *server, path string) (answer R, err error) {
+	err = s.call(ctx, http.MethodGet, path, nil, &answer)
+	return answer, err
+}
+
 // pageSize is the most rows of one request.
 const pageSize = 1000
 
-// page reads one page of a listing.
-func page[R any](ctx context.Context, s *server, path string, query url.Values) (p view.Page[R], err error) {
-	err = s.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &p)
-	return p, err
+// page reads one page of a listing, of so many rows; 0: as many as one page has. Parameters
+// without a value are left out.
+func page[R any](ctx context.Context, s *server, path string, limit int, query url.Values) (view.Page[R], error) {
+	maps.DeleteFunc(query, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
+	query.Set("limit", strconv.Itoa(min(cmp.Or(limit, pageSize), pageSize)))
+	return get[view.Page[R]](ctx, s, path+"?"+query.Encode())
 }
 
 // rows reads a listing that has one page.
-func rows[R any](ctx context.Context, s *server, path string, query url.Values) ([]R, error) {
-	p, err := page[R](ctx, s, path, query)
+func rows[R any](ctx context.Context, s *server, path string) ([]R, error) {
+	p, err := get[view.Page[R]](ctx, s, path)
 	return p.Items, err
 }
 
@@ -274,32 +270,10 @@ func entries[R any](ctx context.Context, s *server, path string, q view.EntryQue
 	if q.Job != "" {
 		path = jobPath(q.Job) + path
 	}
-	query := limited(q.Limit)
-	set(query, map[string]string{"cursor": q.After.String(), "since": stamp(q.Since), "until": stamp(q.Before)})
-	for _, o := range q.Outcomes {
-		query.Add("outcome", string(o))
-	}
-	for _, t := range q.Triggers {
-		query.Add("trigger", string(t))
-	}
-	for _, c := range q.Reasons {
-		query.Add("reason", string(c))
-	}
-	return page[R](ctx, s, path, query)
-}
-
-// limited returns the parameter for so many rows; 0: as many as one page has.
-func limited(most int) url.Values {
-	return url.Values{"limit": {strconv.Itoa(min(cmp.Or(most, pageSize), pageSize))}}
-}
-
-// set adds the parameters that have a value.
-func set(query url.Values, values map[string]string) {
-	for name, text := range values {
-		if text != "" {
-			query.Set(name, text)
-		}
-	}
+	return page[R](ctx, s, path, q.Limit, url.Values{
+		"cursor": {q.After.String()}, "since": {stamp(q.Since)}, "until": {stamp(q.Before)},
+		"outcome": output.Texts(q.Outcomes), "trigger": output.Texts(q.Triggers), "reason": output.Texts(q.Reasons),
+	})
 }
 
 // stamp writes a time for a parameter; "" for zero.

@@ -25,9 +25,11 @@ import (
 	"github.com/quorate/quorate/stores/postgres"
 )
 
-// A Store is the store of a configuration.
+// A Store is the store of a configuration: either Nodes or One, the other is nil.
 type Store struct {
-	Kept      store.Cluster
+	Nodes     *membership.Set // the Redis nodes
+	One       *single.Cluster // the only store
+	Kept      store.Cluster   // of both
 	Control   view.Control
 	Namespace string
 }
@@ -47,19 +49,24 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry, st
 	if err != nil {
 		return nil, err
 	}
-	if nodes, ok := c.(*quorum.Cluster); ok {
-		nodes.Set.Learn(ctx) // requests carry the epoch of the node list
+	s := &Store{Kept: c, Namespace: cfg.Namespace}
+	switch c := c.(type) {
+	case *quorum.Cluster:
+		s.Nodes = c.Set
+		s.Nodes.Learn(ctx) // requests carry the epoch of the node list
+	case *single.Cluster:
+		s.One = c
 	}
-	control := view.ControlOf(c)
-	control.Served = configured(source)
-	control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
+	s.Control = view.ControlOf(c)
+	s.Control.Served = configured(source)
+	s.Control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		cfg, err := config.Read(source, nil)
 		if err != nil {
 			return config.CheckPublished(job, params) // a configuration for the nodes alone
 		}
 		return cfg.CheckParams(registry, job, params)
 	}
-	return &Store{Kept: c, Control: control, Namespace: cfg.Namespace}, nil
+	return s, nil
 }
 
 // Part returns the store of a section; nil if there is none.
@@ -77,32 +84,6 @@ func (s *Store) Service() Cluster { return Cluster{s.Control, "namespace " + s.N
 
 // Close closes the connections.
 func (s *Store) Close() error { return s.Kept.Close() }
-
-// OnNodes reports whether everything is kept on Redis nodes.
-func (s *Store) OnNodes() bool {
-	_, ok := s.Kept.(*quorum.Cluster)
-	return ok
-}
-
-// RedisNodes returns the nodes. If everything is kept on one store, doing says what takes
-// nodes.
-func (s *Store) RedisNodes(doing string) (*membership.Set, error) {
-	nodes, ok := s.Kept.(*quorum.Cluster)
-	if !ok {
-		return nil, failure.Usagef("%s is for Redis nodes, and this configuration keeps everything in one store: see quorate store", doing)
-	}
-	return nodes.Set, nil
-}
-
-// OneStore returns the store. If everything is kept on Redis nodes, doing says what takes
-// another one.
-func (s *Store) OneStore(doing string) (*single.Cluster, error) {
-	one, ok := s.Kept.(*single.Cluster)
-	if !ok {
-		return nil, failure.Usagef("%s is for one store, and this configuration has Redis nodes", doing)
-	}
-	return one, nil
-}
 
 // configured returns schedules from the configuration: of published jobs that have the same
 // version in it.

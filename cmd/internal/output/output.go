@@ -3,6 +3,7 @@
 package output
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,13 +39,25 @@ func Dash[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-// Clip puts a cell on one line and shortens it to width. It escapes control characters.
-func Clip(s string, width int) string {
-	s = strings.Map(Visible, strings.Join(strings.Fields(s), " "))
-	if r := []rune(s); len(r) > width {
+// Texts returns the values of an enumeration as texts.
+func Texts[T ~string](values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
+// Line puts a text on one line. It escapes control characters.
+func Line(text string) string { return strings.Map(Visible, strings.Join(strings.Fields(text), " ")) }
+
+// Clip is Line, shortened to width.
+func Clip(text string, width int) string {
+	line := Line(text)
+	if r := []rune(line); len(r) > width {
 		return string(r[:width-1]) + "…"
 	}
-	return s
+	return line
 }
 
 // Visible returns the character, or a visible replacement.
@@ -63,20 +76,18 @@ func VisibleInLines(r rune) rune {
 	return Visible(r)
 }
 
-// Width returns a function that tells the width of the terminal behind w: 0 without one,
-// or if it cannot move its cursor.
-func Width(w io.Writer) func() int {
+// Width is the width of the terminal behind w: 0 without one, or if it cannot move its
+// cursor.
+func Width(w io.Writer) int {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok || os.Getenv("TERM") == "dumb" {
-		return func() int { return 0 }
+		return 0
 	}
-	return func() int {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			return 0
-		}
-		return width
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
 	}
+	return width
 }
 
 // remarkWidth is the line length of remarks on wide terminals.
@@ -84,10 +95,7 @@ const remarkWidth = 98
 
 // Remark writes a sentence about a subject, wrapped to fit the terminal.
 func Remark(w io.Writer, who, text string) {
-	width := remarkWidth
-	if terminal := Width(w)(); terminal > 0 {
-		width = min(width, terminal)
-	}
+	width := min(remarkWidth, cmp.Or(Width(w), remarkWidth))
 	fmt.Fprint(w, broken(who+": "+text, "    ", width))
 }
 
@@ -137,14 +145,14 @@ func (l Table[R]) Print(w io.Writer, format string) error {
 		_, err := fmt.Fprintln(w, l.Empty)
 		return err
 	}
-	return l.Write(w, Width(w)(), new(Sheet))
+	return l.Write(w, Width(w), new(Sheet))
 }
 
 // Stream prints rows of a continuous listing: JSON as one object per line, or a table
 // whose columns grow if necessary.
 func (l Table[R]) Stream(w io.Writer, format string, s *Sheet) error {
 	if format != "json" {
-		return l.Write(w, Width(w)(), s)
+		return l.Write(w, Width(w), s)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -201,7 +209,7 @@ func (s *Sheet) grow(lines [][]string) {
 	}
 	for _, cells := range lines {
 		for i, cell := range cells {
-			cells[i] = Clip(cell, len(cell)+1)
+			cells[i] = Line(cell)
 			s.natural[i] = max(s.natural[i], utf8.RuneCountInString(cells[i]))
 		}
 	}
@@ -321,27 +329,17 @@ func Short(d time.Duration) string {
 	case d < time.Minute:
 		return d.Round(100 * time.Millisecond).String()
 	}
-	s := d.Round(time.Second).String()
-	if trimmed, ok := strings.CutSuffix(s, "m0s"); ok {
-		s = trimmed + "m"
-	}
-	if trimmed, ok := strings.CutSuffix(s, "h0m"); ok {
-		s = trimmed + "h"
-	}
-	return s
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.Round(time.Second).String())
 }
 
 // Why explains an outcome in one cell: what is unusual about the run, then the reason or
 // the error. It is the last cell, so a terminal may wrap it; there, Table cuts it.
 func Why(row view.Run) string {
-	parts := make([]string, 0, 2)
-	if how := Unusual(row); how != "" {
-		parts = append(parts, how)
+	unusual, why := Unusual(row), view.Why(view.Text(row.Reason), view.Text(row.Error))
+	if unusual == "" || why == "" {
+		return unusual + why
 	}
-	if why := view.Why(view.Text(row.Reason), view.Text(row.Error)); why != "" {
-		parts = append(parts, why)
-	}
-	return strings.Join(parts, ": ")
+	return unusual + ": " + why
 }
 
 // Unusual says what triggered a run other than its schedule, counts attempts and calls
@@ -349,7 +347,7 @@ func Why(row view.Run) string {
 func Unusual(row view.Run) string {
 	var all []string
 	if t := row.Trigger; t != nil && *t != ledger.BySchedule && (*t != ledger.ByCatchUp || row.Token != nil) {
-		all = append(all, string(*row.Trigger))
+		all = append(all, string(*t))
 	}
 	if row.Attempt != nil && *row.Attempt > 1 {
 		all = append(all, fmt.Sprintf("attempt %d", *row.Attempt))

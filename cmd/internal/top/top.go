@@ -53,7 +53,7 @@ func once(ctx context.Context, w io.Writer, s cluster.Cluster, of Options) error
 
 // plainWidth is the width of a frame that is not written to a terminal.
 func plainWidth(w io.Writer) int {
-	if width := output.Width(w)(); width > 0 {
+	if width := output.Width(w); width > 0 {
 		return width
 	}
 	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
