@@ -246,8 +246,7 @@ func (p *specParser) field(w word, kind fieldKind) (field, error) {
 
 // add reads one entry of the list.
 func (f *field) add(entry, name string) error {
-	if f.kind.hasRule(entry) {
-		rule, err := f.kind.rule(entry)
+	if rule, err := f.kind.rule(entry); rule != nil || err != nil {
 		f.rules = append(f.rules, rule)
 		return err
 	}

@@ -154,23 +154,16 @@ func (r weekdayRule) day(m month) int {
 	return 0
 }
 
-// hasRule reports whether an entry of a day field has an L, W or #.
-func (k fieldKind) hasRule(entry string) bool {
+// rule reads an entry of a day field with an L, W or #; nil if it has none.
+func (k fieldKind) rule(entry string) (dayRule, error) {
 	upper := strings.ToUpper(entry)
 	switch {
-	case k.is(domField):
-		return strings.HasPrefix(upper, "L") || strings.HasSuffix(upper, "W")
-	case k.is(dowField):
-		return strings.Contains(upper, "#") || strings.HasSuffix(upper, "L")
-	}
-	return false
-}
-
-func (k fieldKind) rule(entry string) (dayRule, error) {
-	if k.is(domField) {
+	case k.is(domField) && (strings.HasPrefix(upper, "L") || strings.HasSuffix(upper, "W")):
 		return k.dateRule(entry)
+	case k.is(dowField) && (strings.Contains(upper, "#") || strings.HasSuffix(upper, "L")):
+		return k.weekdayRule(entry)
 	}
-	return k.weekdayRule(entry)
+	return nil, nil
 }
 
 func (k fieldKind) dateRule(entry string) (dayRule, error) {

@@ -105,9 +105,6 @@ func LastTicks(s Schedule, from, before time.Time, n int, wanted func(time.Time)
 			over := max(0, len(list)-n)
 			return list[over:], whole && over == 0
 		}
-		if begin.Equal(from) {
-			return list, false
-		}
 	}
 }
 

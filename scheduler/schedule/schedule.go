@@ -119,19 +119,15 @@ func Parse(spec string, opts Options) (Schedule, error) {
 	if len(p.words) == 0 {
 		return nil, p.fail(len(spec), `is empty: write 5 fields such as "0 2 * * *", or "@every 5m"`)
 	}
-	switch first := p.words[0]; {
-	case first.text == everyKeyword || first.text == atKeyword:
-		if zone != nil {
-			return nil, p.fail(0, "%s knows no time zone: remove the prefix", first.text)
-		}
-		if first.text == atKeyword {
-			return p.at()
-		}
+	opts.Location = cmp.Or(zone, opts.Location)
+	switch first := p.words[0].text; {
+	case zone != nil && (first == everyKeyword || first == atKeyword):
+		return nil, p.fail(0, "%s knows no time zone: remove the prefix", first)
+	case first == everyKeyword:
 		return p.every()
-	case zone != nil:
-		opts.Location = zone
-	}
-	if strings.HasPrefix(p.words[0].text, "@") {
+	case first == atKeyword:
+		return p.at()
+	case strings.HasPrefix(first, "@"):
 		return p.descriptor(opts)
 	}
 	return p.cron(opts)

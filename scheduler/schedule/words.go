@@ -293,12 +293,12 @@ func ranges(kind fieldKind, values []int, name func(int) string) string {
 		for last+1 < len(values) && values[last+1] == kind.wrap(values[last]+1) {
 			last++
 		}
+		part := name(values[i])
 		if last-i >= 2 {
-			parts = append(parts, name(values[i])+" to "+name(values[last]))
-			i = last + 1
-			continue
+			part += " to " + name(values[last])
+			i = last
 		}
-		parts = append(parts, name(values[i]))
+		parts = append(parts, part)
 		i++
 	}
 	return enumerate(parts)

@@ -27,7 +27,7 @@ func (z *zoned) Next(after time.Time) time.Time {
 	at := after.Unix() // rounds down: no whole second lies between
 	seg := segmentAt(z.loc, at)
 	for civil := at + seg.offset; ; {
-		if z.skipsRepeats() {
+		if z.dst.Overlap == DSTOverlapFirst && !z.spec.everyHour() {
 			civil = max(civil, seg.repeatedUntil-1)
 		}
 		tick, ok := z.spec.next(civil)
@@ -38,19 +38,11 @@ func (z *zoned) Next(after time.Time) time.Time {
 			return time.Unix(tick-seg.offset, 0).UTC()
 		}
 		following := segmentAt(z.loc, seg.end)
-		if z.runsAfterGaps() && tick < seg.end+following.offset {
+		if z.dst.Gap == DSTGapRunAfter && !z.spec.everyHour() && tick < seg.end+following.offset {
 			return time.Unix(seg.end, 0).UTC()
 		}
 		seg, civil = following, seg.end+following.offset-1
 	}
-}
-
-func (z *zoned) skipsRepeats() bool {
-	return z.dst.Overlap == DSTOverlapFirst && !z.spec.everyHour()
-}
-
-func (z *zoned) runsAfterGaps() bool {
-	return z.dst.Gap == DSTGapRunAfter && !z.spec.everyHour()
 }
 
 // note says how a change of the clocks has affected a tick of z; "" if it has not.
