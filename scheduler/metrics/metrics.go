@@ -1,18 +1,16 @@
-// Package metrics counts and measures what a replica does, for Prometheus: a
-// [Metrics] is an observer of the scheduler and of the nodes, and a
-// prometheus.Collector.
+// Package metrics exports what a replica does to Prometheus. A [Metrics] observes the
+// scheduler and the nodes, and is a prometheus.Collector.
 //
 //	m := new(metrics.Metrics)
 //	… replica.Config{Metrics: m}, which serves it where it serves probes
 //	prometheus.MustRegister(m) // or in a registry of your own, after replica.New
 //
-// A scrape asks no node: what it says of nodes is what they said last, to claims
-// or to the look that replicas take every few seconds anyway.
+// A scrape calls no node. It shows what nodes last answered to claims, or to the check that
+// replicas make every few seconds.
 //
-// Labels are bounded. A job has a label of its own as long as there are no more
-// than Config.MaxJobs of them, the first by name; the others share [Other]. Reasons
-// are classes, of which ledger.Codes lists all. Series that rates are taken of
-// are there from the start, so that the first miss is seen as a rise.
+// Labels are bounded. At most Config.MaxJobs jobs have a label of their own, the first by
+// name; the others share [Other]. Reasons are the codes of ledger.Codes. Counters start at
+// zero, so that a rate shows the first miss.
 package metrics
 
 import (
@@ -31,7 +29,7 @@ import (
 	"github.com/quorate/quorate/scheduler/event"
 )
 
-// Other is the label of the jobs that have none of their own.
+// Other is the label of jobs without a label of their own.
 const Other = "other"
 
 // A Config is what Metrics need to know; the zero value is fine.
@@ -39,9 +37,9 @@ type Config struct {
 	// Replica and Version are labels of quorate_build_info.
 	Replica string
 	Version string
-	// Jobs are the names of the jobs at the start; the observer gets later ones.
+	// Jobs are the names of the jobs at the start. Events tell of later ones.
 	Jobs []string
-	// MaxJobs bounds the jobs with a label of their own. Default 100; negative: none has.
+	// MaxJobs bounds the jobs with a label of their own. Default 100; negative: none.
 	MaxJobs int
 	// Ready reports whether the replica takes ticks. Without it there is no
 	// quorate_replica_ready.
@@ -52,16 +50,15 @@ type Config struct {
 
 // nodeSet are the nodes of the cluster: a *membership.Set.
 type nodeSet interface {
-	// Quorum is how many of them decide.
 	Quorum() int
-	// NodeStates returns what is known of each node, without calls.
+	// NodeStates returns the last known state of each node, without a call.
 	NodeStates() []membership.NodeState
 }
 
 const namespace = "quorate"
 
-// Metrics are those of one replica, which begins them: see replica.Config. Without a
-// replica make them with New.
+// Metrics are the metrics of one replica, which calls Begin: see replica.Config. Without a
+// replica use New.
 type Metrics struct {
 	jobs    *jobBook
 	ticks   ticks
@@ -69,18 +66,18 @@ type Metrics struct {
 	leases  leases
 	nodes   nodeMeters
 	process process
-	all     []prometheus.Collector // what the parts have added
+	all     []prometheus.Collector // of the parts above
 }
 
-// New returns Metrics that have counted nothing yet.
+// New returns Metrics at zero.
 func New(cfg Config) *Metrics {
 	m := new(Metrics)
 	m.begin(cfg)
 	return m
 }
 
-// Begin makes the metrics of a replica, which calls it once. maxJobs is Config.MaxJobs, and
-// nodes are those of the replica, nil if there are none.
+// Begin makes the metrics of a replica, which calls it once. MaxJobs is that of Config, and
+// nodes returns the replica's nodes; nil if there are none.
 func (m *Metrics) Begin(r view.Host, maxJobs int, nodes func() *membership.Set) {
 	cfg := Config{
 		Replica: r.ID, Version: r.Version, Jobs: r.Jobs, MaxJobs: maxJobs, Ready: func() bool { return len(r.NotReady()) == 0 },
@@ -114,7 +111,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Observe counts what the scheduler tells. It is an event.Observer.
+// Observe counts an event of the scheduler. It is an event.Observer.
 func (m *Metrics) Observe(e event.Event) {
 	m.claims.observe(e)
 	m.leases.observe(e)
@@ -129,8 +126,8 @@ func (m *Metrics) Observe(e event.Event) {
 	}
 }
 
-// updated follows the jobs that are served. A renamed one leaves its label to its
-// new name.
+// updated follows a change of the served jobs. A renamed job keeps its place among those
+// with a label.
 func (m *Metrics) updated(d event.Diff) {
 	m.process.jobs.Add(float64(len(d.Added) - len(d.Removed)))
 	var from, to []string
@@ -140,15 +137,14 @@ func (m *Metrics) updated(d event.Diff) {
 	m.jobs.update(slices.Concat(to, d.Added), slices.Concat(from, d.Removed))
 }
 
-// Bounds of a scrape: those that come at once, and how long one may take.
+// Bounds of scrapes: how many at once, and how long one may take.
 const (
 	maxScrapes    = 4
 	scrapeTimeout = 5 * time.Second
 )
 
-// Handler serves the metrics, with those of the Go runtime and of the process,
-// for GET /metrics. A service that has a registry of its own registers the Metrics
-// there instead.
+// Handler serves the metrics, with those of the Go runtime and of the process, for
+// GET /metrics. A service with a registry of its own registers the Metrics there instead.
 func (m *Metrics) Handler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -157,7 +153,7 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// add adds the series to those of m.
+// add adds series to m.
 func add[C prometheus.Collector](m *Metrics, series C) C {
 	m.all = append(m.all, series)
 	return series
@@ -192,7 +188,7 @@ func quick() []float64 {
 	return []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}
 }
 
-// process is what concerns the replica as a whole.
+// process has the metrics of the replica as a whole.
 type process struct {
 	jobs        prometheus.Gauge
 	updateFails prometheus.Gauge
@@ -223,7 +219,7 @@ func newProcess(m *Metrics, cfg Config) process {
 	return p
 }
 
-// UsersFailed notes whether a changed file of users cannot be used.
+// UsersFailed sets whether a changed file of users cannot be used.
 func (m *Metrics) UsersFailed(failed bool) { m.process.usersFails.Set(flag(failed)) }
 
 func flag(b bool) float64 {

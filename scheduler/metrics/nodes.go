@@ -12,7 +12,8 @@ import (
 	"github.com/quorate/quorate/scheduler/event"
 )
 
-// nodeMeters count the nodes' answers. As a collector they are gauges of the nodes' states.
+// nodeMeters count the nodes' answers. As a collector they are the gauges of the nodes'
+// states.
 type nodeMeters struct {
 	nodes func() nodeSet
 
@@ -49,7 +50,7 @@ func (s *nodeMeters) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It asks no node.
+// Collect implements prometheus.Collector. It calls no node.
 func (s *nodeMeters) Collect(out chan<- prometheus.Metric) {
 	set := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
@@ -85,17 +86,16 @@ func (m *Metrics) NodesObserver() membership.Observer {
 	}
 }
 
-// answers are those that have a series of their own.
+// answers are the answers with a series of their own.
 type answers struct {
 	mu   sync.Mutex
 	seen map[[3]string]bool // by node, rule and result
 }
 
-// maxAnswers bounds the series: a node that answers what no rule says
-// must not make more.
+// maxAnswers bounds the series. A node with unknown answers must not create more.
 const maxAnswers = 2000
 
-// result is what a reply is counted by.
+// result is the label of a reply.
 func (a *answers) result(rule string, r membership.Reply) string {
 	result := r.Result()
 	series := [3]string{r.Node, rule, result}
@@ -110,7 +110,7 @@ func (a *answers) result(rule string, r membership.Reply) string {
 	return result
 }
 
-// leases are how the leases of runs are kept.
+// leases has the metrics of the leases of runs.
 type leases struct {
 	total *prometheus.CounterVec
 	took  prometheus.Histogram
@@ -151,7 +151,7 @@ func (l leases) observe(e event.Event) {
 	}
 }
 
-// extension is what a try to extend a lease is counted as.
+// extension is the label of a try to extend a lease.
 func extension(err error) string {
 	switch {
 	case err == nil:

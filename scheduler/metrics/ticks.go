@@ -13,17 +13,17 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// ticks counts outcomes of ticks and runs, besides the counts by job.
+// ticks has the metrics of ticks and runs that are not by job.
 type ticks struct {
 	reasons  *prometheus.CounterVec
 	delay    prometheus.Histogram
 	running  prometheus.Gauge
 	overdue  prometheus.Gauge
-	overruns *sync.Map // runs that are counted as overdue
+	overruns *sync.Map // the runs counted in overdue
 	failures *prometheus.CounterVec
 }
 
-// What of the ledger's can fail, see newTicks.
+// Labels of failures of the ledger, see newTicks.
 const (
 	failOutcome = "outcome"
 	failEnd     = "end"
@@ -53,22 +53,18 @@ func newTicks(m *Metrics) ticks {
 	return t
 }
 
-// account counts a tick that has its outcome.
+// account counts a tick with its outcome.
 func (m *Metrics) account(e ledger.Entry) {
 	if c, ok := m.jobs.of(e.Job).outcomes[e.Outcome]; ok {
 		c.Inc()
 	}
-	if code := codeOf(e); slices.Contains(code.Outcomes(), e.Outcome) {
+	code := e.Reason.Code
+	if !slices.Contains(ledger.Codes(), code) {
+		code = ledger.CodeOther
+	}
+	if slices.Contains(code.Outcomes(), e.Outcome) {
 		m.ticks.reasons.WithLabelValues(string(e.Outcome), string(code)).Inc()
 	}
-}
-
-// codeOf is the code that the entry counts under.
-func codeOf(e ledger.Entry) ledger.Code {
-	if !slices.Contains(ledger.Codes(), e.Reason.Code) {
-		return ledger.CodeOther
-	}
-	return e.Reason.Code
 }
 
 func (m *Metrics) observeTick(e event.Event) {
@@ -134,11 +130,11 @@ type run struct {
 	token locking.Token
 }
 
-// byJob is the label that names a job. Prometheus has a label job of its own, which
-// names what it scrapes.
+// byJob is the label for the name of a job. Prometheus has its own label job, for the name
+// of what it scrapes.
 const byJob = "job_name"
 
-// A jobBook has the jobs with their own label, and their counts.
+// A jobBook has the metrics by job.
 type jobBook struct {
 	max int
 
@@ -149,8 +145,8 @@ type jobBook struct {
 	stale       *prometheus.CounterVec
 
 	mu    sync.RWMutex
-	own   map[string]*jobMeters
-	other *jobMeters
+	own   map[string]*jobMeters // by job, at most max
+	other *jobMeters            // of all other jobs
 }
 
 // jobMeters are the series of one label.
@@ -161,7 +157,7 @@ type jobMeters struct {
 	late, stale prometheus.Counter
 }
 
-// outcomes are those that events can have.
+// outcomes are the outcomes of events.
 func outcomes() []ledger.Outcome {
 	return []ledger.Outcome{
 		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost,
@@ -182,12 +178,12 @@ func newJobBook(m *Metrics, limit int, jobs []string) *jobBook {
 		stale: m.counters("stale_writes_refused_total", "Writes of runs that a guard refused, since a newer run had written.", byJob),
 	}
 	b.other = b.meters(Other)
-	b.other.lastSuccess = func(float64) {} // of which job?
+	b.other.lastSuccess = func(float64) {} // it would be of many jobs
 	b.update(jobs, nil)
 	return b
 }
 
-// meters makes the series of a label, at zero where they count.
+// meters makes the series of a label. Counters start at zero.
 func (b *jobBook) meters(label string) *jobMeters {
 	j := &jobMeters{
 		outcomes: map[ledger.Outcome]prometheus.Counter{}, took: b.took.WithLabelValues(label),
@@ -200,7 +196,7 @@ func (b *jobBook) meters(label string) *jobMeters {
 	return j
 }
 
-// of returns the series in which the job is counted.
+// of returns the series of a job.
 func (b *jobBook) of(job string) *jobMeters {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -210,8 +206,8 @@ func (b *jobBook) of(job string) *jobMeters {
 	return b.other
 }
 
-// update takes the labels of removed jobs away, with their series, and gives them
-// to added ones, as far as they go.
+// update removes the series of removed jobs. Added jobs get a label while there are fewer
+// than max.
 func (b *jobBook) update(added, removed []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -239,16 +235,16 @@ func (b *jobBook) drop(labels prometheus.Labels) {
 	b.stale.DeletePartialMatch(labels)
 }
 
-// claims are the tries of this replica to claim ticks.
+// claims has the metrics of this replica's tries to claim ticks.
 type claims struct {
 	total *prometheus.CounterVec
 	took  prometheus.Histogram
 }
 
-// failed is the result of a try that ended in an error of no known kind.
+// failed is the label of a try with an unknown error.
 const failed = "failed"
 
-// A refusal is an error of a try to claim, and its label.
+// A refusal is an error of a try to claim, with its label.
 type refusal struct {
 	err  error
 	name string
@@ -271,7 +267,7 @@ func refusals() []refusal {
 	}
 }
 
-// result is what a try to claim is counted as.
+// result is the label of a try to claim.
 func result(err error) string {
 	if err == nil {
 		return "won"

@@ -1,6 +1,6 @@
-// Package traces makes OpenTelemetry spans of what a replica runs. It knows the
-// API only: where spans go, and which are kept, says the TracerProvider of the
-// program that embeds the replica.
+// Package traces makes OpenTelemetry spans of a replica's runs. It uses the API only: the
+// TracerProvider of the program that embeds the replica decides which spans are kept, and
+// where they go.
 //
 //	tick nightly-report            from the first message of the claim to the end of its record
 //	├── claim                      the nodes are asked
@@ -8,13 +8,12 @@
 //	│   └── … spans of the function
 //	└── finish                     the end is recorded, the lease given back
 //
-// On the span of the tick are events for each try to extend the lease, for its loss, for
-// writes refused as stale, and for tries that are repeated. A tick that does not run
-// is a span without length, at each replica that decided so.
+// The span of the tick has an event for each extension of the lease, for its loss, for each
+// write refused as stale, and for each call that is repeated. A tick that does not run is a
+// span without length, at each replica that decided so.
 //
-// Attributes are those of the constants below. Spans of runs that did not succeed
-// have status Error, with the error of the function, which hides what is secret
-// in params, in the status.
+// The constants below are the attributes. A run that did not succeed has the status Error,
+// with the error of the function, in which secrets of params are masked.
 package traces
 
 import (
@@ -34,17 +33,17 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// scope names what makes the spans.
+// scope is the name of the instrumentation.
 const scope = "github.com/quorate/quorate/scheduler/traces"
 
-// A Tracer makes the spans of one replica. Give its Observe and its Middleware to
-// the scheduler.
+// A Tracer makes the spans of one replica. Pass its Observe and its Middleware to the
+// scheduler.
 type Tracer struct {
 	tracer  trace.Tracer
 	replica string
 
 	mu   sync.Mutex
-	open map[run]trace.Span // of ticks that were claimed and have not ended
+	open map[run]trace.Span // of claimed ticks that have not ended
 }
 
 // run names a run of this replica.
@@ -53,16 +52,15 @@ type run struct {
 	token locking.Token
 }
 
-// New returns a Tracer whose spans go to the provider. Hand it to a replica, or Begin it.
+// New returns a Tracer whose spans go to the provider. Pass it to a replica, or call Begin.
 func New(provider trace.TracerProvider) *Tracer {
 	return &Tracer{tracer: provider.Tracer(scope), open: map[run]trace.Span{}}
 }
 
-// Begin says whose spans these are. It is called once, before anything is observed.
+// Begin sets the ID of the replica. It is called once, before Observe.
 func (t *Tracer) Begin(replica string) { t.replica = replica }
 
-// of returns the span of the tick that is run, one that does nothing if there is
-// none.
+// of returns the span of a run's tick; without one, a span that does nothing.
 func (t *Tracer) of(r run) trace.Span {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +70,7 @@ func (t *Tracer) of(r run) trace.Span {
 	return trace.SpanFromContext(context.Background())
 }
 
-// end returns the span of the tick, which the caller ends, and forgets it.
+// end returns the span of a run's tick, which the caller ends, and drops it from the open ones.
 func (t *Tracer) end(r run) trace.Span {
 	span := t.of(r)
 	t.mu.Lock()
@@ -81,7 +79,7 @@ func (t *Tracer) end(r run) trace.Span {
 	return span
 }
 
-// child makes a span beneath that of the tick which took so long and ends now.
+// child makes a span below that of the run's tick, which took so long and ends now.
 func (t *Tracer) child(r run, name string, took time.Duration, err error) {
 	now := time.Now()
 	_, span := t.tracer.Start(trace.ContextWithSpan(context.Background(), t.of(r)), name, trace.WithTimestamp(now.Add(-took)))
@@ -89,8 +87,7 @@ func (t *Tracer) child(r run, name string, took time.Duration, err error) {
 	span.End(trace.WithTimestamp(now))
 }
 
-// Middleware makes a span of each call, and hands it to the function in its
-// context.
+// Middleware makes a span of each call, and passes it to the function in its context.
 func (t *Tracer) Middleware(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, r jobs.Run) (err error) {
 		ctx = trace.ContextWithSpan(ctx, t.of(run{r.Job, r.Token}))
@@ -102,7 +99,7 @@ func (t *Tracer) Middleware(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// fail marks a span as failed, if err is a failure.
+// fail marks a span as failed, unless err is nil or the function skipped its work.
 func fail(span trace.Span, err error) {
 	if err != nil && !skipped(err) {
 		span.SetStatus(codes.Error, err.Error())
