@@ -166,8 +166,8 @@ func (l Table[R]) Stream(w io.Writer, format string, s *Sheet) error {
 
 // A Sheet is the part of a table that was written.
 type Sheet struct {
-	natural []int  // the widest cell of each column
-	heading []bool // columns of the last heading
+	natural []int // the widest cell of each column
+	heading []int // widths of the last heading; 0: the column was left out
 }
 
 // mostWrapped bounds the last cell of a row on a terminal that is not wider, in characters.
@@ -186,8 +186,8 @@ func (l Table[R]) Write(w io.Writer, width int, s *Sheet) error {
 	s.grow(lines)
 	widths, below := l.layout(l.withHeadings(s.natural), width)
 	var b strings.Builder
-	if heading := seen(widths); !slices.Equal(heading, s.heading) {
-		s.heading = heading
+	if !slices.EqualFunc(widths, s.heading, func(a, b int) bool { return (a > 0) == (b > 0) }) {
+		s.heading = widths
 		b.WriteString(inColumns(l.Columns, widths))
 	}
 	for _, cells := range lines {
@@ -249,15 +249,6 @@ func (l Table[R]) places(names []string) []int {
 	return list
 }
 
-// seen tells which columns are shown.
-func seen(widths []int) []bool {
-	list := make([]bool, len(widths))
-	for i, w := range widths {
-		list[i] = w > 0
-	}
-	return list
-}
-
 // inColumns formats a line of a table.
 func inColumns(cells []string, widths []int) string {
 	var b strings.Builder
@@ -286,15 +277,10 @@ func Fit(natural, drop, cut []int, width int) []int {
 		}
 		w[i] = 0
 	}
-	for across(w) > width {
-		widest := -1
-		for _, i := range cut {
-			if w[i] > leastColumn && (widest < 0 || w[i] > w[widest]) {
-				widest = i
-			}
-		}
-		if widest < 0 {
-			return w
+	for len(cut) > 0 && across(w) > width {
+		widest := slices.MaxFunc(cut, func(i, j int) int { return cmp.Compare(w[i], w[j]) })
+		if w[widest] <= leastColumn {
+			break
 		}
 		w[widest]--
 	}

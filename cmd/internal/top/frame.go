@@ -189,7 +189,7 @@ func (d snapshot) problemRows(now time.Time) section {
 		job     string
 		outcome ledger.Outcome
 	}
-	problems := slices.DeleteFunc(slices.Clone(d.ticks), func(t view.Tick) bool { return !isProblem(t) })
+	problems := slices.DeleteFunc(slices.Clone(d.ticks), func(t view.Tick) bool { return levelOf(t.Level()) < warn })
 	times := map[problem]int{}
 	for _, t := range problems {
 		times[problem{t.Job, t.Outcome}]++
@@ -345,7 +345,8 @@ func (d snapshot) words(v layout) []textLine {
 	if d.read.IsZero() {
 		return lines
 	}
-	said := []textLine{d.replicaLine(d.asOf(v.now)), d.tickLine(v.now)}
+	replicas, _ := view.ReplicaHealth(d.replicas, d.ticks, d.asOf(v.now))
+	said := []textLine{lineOf(replicas), d.tickLine(v.now)}
 	if len(d.next) == 0 {
 		said = append(said, lineOf(view.NoTickPlanned()))
 	}
@@ -393,12 +394,6 @@ func levelOf(l view.Level) style {
 	return map[view.Level]style{view.Calm: faint, view.Good: good, view.Warn: warn, view.Bad: bad}[l]
 }
 
-// replicaLine describes the replicas.
-func (d snapshot) replicaLine(now time.Time) textLine {
-	s, _ := view.ReplicaHealth(d.replicas, d.ticks, now)
-	return lineOf(s)
-}
-
 func lineOf(s view.Sentence) textLine {
 	return sentence(s.Level, strings.TrimSuffix(s.Text+" "+s.More, " "))
 }
@@ -411,9 +406,6 @@ func (d snapshot) tickLine(now time.Time) textLine {
 	}
 	return lineOf(view.TickHealth(d.ticks, d.cut, since))
 }
-
-// isProblem reports whether a tick failed, was missed, or had refused writes.
-func isProblem(t view.Tick) bool { return levelOf(t.Level()) >= warn }
 
 // rough writes a duration in one or two units.
 func rough(d time.Duration) string {
