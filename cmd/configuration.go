@@ -216,7 +216,7 @@ func explain(a *cli, specs []string, timezone, job string) (string, error) {
 		all, errs = append(all, s), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return "", failure.Usage(err)
+		return "", failure.Usagef("%w", err)
 	}
 	return schedule.Describe(schedule.Union(all...)), nil
 }
@@ -296,12 +296,15 @@ unless you say with --system or --system=false what the word is.`,
 
 // importCrontab converts the file, and fails if a job was left out.
 func importCrontab(a *cli, file string, opts crontab.Options) error {
-	text, err := readInput(a.In, file)
+	opts.File = file
+	read := func() ([]byte, error) { return os.ReadFile(file) }
+	if file == "-" {
+		opts.File = "standard input"
+		read = func() ([]byte, error) { return io.ReadAll(a.In) }
+	}
+	text, err := read()
 	if err != nil {
 		return fmt.Errorf("reading the crontab: %w", err)
-	}
-	if opts.File = file; file == "-" {
-		opts.File = "standard input"
 	}
 	result, err := crontab.Import(string(text), opts)
 	if err != nil {
@@ -331,13 +334,6 @@ var usualUsers = []string{"root", "www-data", "apache", "nginx", "nobody", "daem
 func isUser(word string) bool {
 	_, err := user.Lookup(word)
 	return err == nil || slices.Contains(usualUsers, word)
-}
-
-func readInput(in io.Reader, file string) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(in)
-	}
-	return os.ReadFile(file)
 }
 
 func usersCommand(a *cli) *cobra.Command {
@@ -390,7 +386,7 @@ standard input, and print its hash for the configuration.`, identity.MinPassword
 			}
 			stored, err := identity.HashPassword(password)
 			if err != nil {
-				return failure.Usage(err)
+				return failure.Usagef("%w", err)
 			}
 			fmt.Fprintln(a.Out, stored)
 			return nil

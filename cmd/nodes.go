@@ -148,9 +148,7 @@ func readChange(a *cli, to string) (membership.Change, error) {
 	if err != nil {
 		return membership.Change{}, err
 	}
-	source := a.source()
-	source.Path = to
-	target, err := config.ReadCluster(source)
+	target, err := config.ReadCluster(config.Source{Path: to, Set: a.set})
 	if err == nil && (from.OneStore() || target.OneStore()) {
 		err = failure.Usagef("quorate nodes change moves from one list of Redis nodes to another; for one store see quorate store copy --help")
 	}

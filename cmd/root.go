@@ -48,7 +48,7 @@ func Main(registry *jobs.Registry, stores ...replica.Store) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	app := App{
-		Name: programName(os.Args[0]), Registry: registry, Stores: stores, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Name: strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), Registry: registry, Stores: stores, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Hard: secondSignal(ctx), Hangup: make(chan os.Signal, 1),
 		systemd: systemd.Take(),
 	}
@@ -101,14 +101,15 @@ const (
 // Exec runs one command and returns the exit code. It writes one line per error to a.Err,
 // which says what to do.
 func (a App) Exec(ctx context.Context, args []string) int {
-	root := newRoot(&cli{App: a})
+	c := &cli{App: a}
+	root := newRoot(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
 	}
 	for _, line := range failure.Lines(err) {
-		a.warn("%s", line)
+		c.warn("%s", line)
 	}
 	return exitCode(err)
 }
@@ -170,6 +171,8 @@ type cli struct {
 	set               []string
 	server, tokenFile string // of the API, which replaces the store
 	format            string // of a listing: table or json
+
+	advised *regexp.Regexp // commands in texts that name the product; nil: the binary has its name
 }
 
 // source is where the configuration is read from.
@@ -179,9 +182,7 @@ func (a *cli) source() config.Source {
 
 // noStore is the source for commands that need no store.
 func (a *cli) noStore() config.Source {
-	source := a.source()
-	source.NoStore = true
-	return source
+	return config.Source{Path: a.config, Set: a.set, NoStore: true}
 }
 
 func newRoot(a *cli) *cobra.Command {
@@ -202,9 +203,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 		SilenceUsage:  true,
 		Args:          noCommand,
 		Version:       a.versionLine(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return c.Help()
-		},
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(a.In)
@@ -275,51 +274,41 @@ const product = "quorate"
 // name is the name of the binary.
 func (a App) name() string { return cmp.Or(a.Name, product) }
 
-// programName is the name of the started program.
-func programName(arg0 string) string {
-	return strings.TrimSuffix(filepath.Base(arg0), ".exe")
-}
-
-// rename replaces the binary's name in all help texts.
-func (a App) rename(root *cobra.Command) {
+// rename puts the binary's name into all help texts, and into later messages.
+func (a *cli) rename(root *cobra.Command) {
 	if a.name() == product {
 		return
 	}
-	own := a.namer(root)
-	eachCommand(root, func(c *cobra.Command) {
-		c.Short, c.Long, c.Example = own(c.Short), own(c.Long), own(c.Example)
-	})
-}
-
-// namer returns a function that replaces "quorate" before a command of root.
-func (a App) namer(root *cobra.Command) func(string) string {
 	var names []string
 	for _, c := range root.Commands() {
 		names = append(names, regexp.QuoteMeta(c.Name()))
 	}
-	commands := regexp.MustCompile(`\b` + product + ` (` + strings.Join(names, "|") + `)\b`)
-	return func(text string) string { return commands.ReplaceAllString(text, a.name()+" $1") }
+	a.advised = regexp.MustCompile(`\b` + product + ` (` + strings.Join(names, "|") + `)\b`)
+	eachCommand(root, func(c *cobra.Command) {
+		c.Short, c.Long, c.Example = a.own(c.Short), a.own(c.Long), a.own(c.Example)
+	})
 }
 
-// own formats a message with the binary's name.
-func (a App) own(format string, args ...any) string {
-	text := fmt.Sprintf(format, args...)
-	if a.name() == product {
+// own puts the binary's name before the commands in a text.
+func (a *cli) own(text string) string {
+	if a.advised == nil {
 		return text
 	}
-	return a.namer(newRoot(new(cli)))(text)
+	return a.advised.ReplaceAllString(text, a.name()+" $1")
 }
 
 // say prints a message.
-func (a App) say(format string, args ...any) { fmt.Fprintln(a.Out, a.own(format, args...)) }
+func (a *cli) say(format string, args ...any) {
+	fmt.Fprintln(a.Out, a.own(fmt.Sprintf(format, args...)))
+}
 
 // warn prints a message to standard error.
-func (a App) warn(format string, args ...any) {
-	fmt.Fprintln(a.Err, a.name()+": "+a.own(format, args...))
+func (a *cli) warn(format string, args ...any) {
+	fmt.Fprintln(a.Err, a.name()+": "+a.own(fmt.Sprintf(format, args...)))
 }
 
 // warnOf prints a warning, unless it is empty.
-func (a App) warnOf(text string) {
+func (a *cli) warnOf(text string) {
 	if text != "" {
 		a.warn("%s", text)
 	}

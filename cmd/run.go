@@ -67,7 +67,7 @@ restart.`,
 }
 
 // report tells systemd how the replica is, until the function that it returns is called.
-func (a App) report(ctx context.Context, r *replica.Replica) (end func()) {
+func (a *cli) report(ctx context.Context, r *replica.Replica) (end func()) {
 	ended := make(chan struct{})
 	var reporter sync.WaitGroup
 	reporter.Go(func() {
@@ -84,7 +84,7 @@ func (a App) report(ctx context.Context, r *replica.Replica) (end func()) {
 }
 
 // forwardSignals passes signals to the replicas until they have ended.
-func (a App) forwardSignals(replicas []*replica.Replica, ended <-chan struct{}) {
+func (a *cli) forwardSignals(replicas []*replica.Replica, ended <-chan struct{}) {
 	hard := a.Hard
 	for {
 		select {
@@ -105,7 +105,7 @@ func (a App) forwardSignals(replicas []*replica.Replica, ended <-chan struct{}) 
 
 // runAll runs the replicas until ctx ends and they have drained; a.Hard cuts
 // the drain short. The first replica that fails ends the others.
-func (a App) runAll(ctx context.Context, replicas []*replica.Replica) error {
+func (a *cli) runAll(ctx context.Context, replicas []*replica.Replica) error {
 	if err := closeMemory(); err != nil {
 		a.warn("%v", err)
 	}

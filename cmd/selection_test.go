@@ -119,7 +119,7 @@ func follows(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var warned, got strings.Builder
-	f := follower[view.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, view.EntryQuery) ([]view.Run, error) {
+	f := follower[view.Run]{warn: (&cli{App: App{Err: &warned}}).warn, first: followFirst, source: runSource(func(context.Context, view.EntryQuery) ([]view.Run, error) {
 		if len(looks) == 0 {
 			cancel()
 			return nil, ctx.Err()

@@ -361,9 +361,7 @@ and copy again.`,
 func copyStore(ctx context.Context, a *cli, paths [2]string, by string) (err error) {
 	var sides [2]store.Side
 	for i, path := range paths {
-		source := a.source()
-		source.Path = path
-		s, err2 := cluster.Open(ctx, source, a.Registry, a.Stores)
+		s, err2 := cluster.Open(ctx, config.Source{Path: path, Set: a.set}, a.Registry, a.Stores)
 		if err2 != nil {
 			return err2
 		}

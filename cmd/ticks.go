@@ -171,8 +171,7 @@ func selectionFlags(c *cobra.Command, s *selection) {
 
 // A source reads ticks or runs.
 type source[R any] struct {
-	// read returns the rows that match a query, newest first. If it returns rows and an
-	// error, rows are missing.
+	// read returns the rows that match a query, newest first.
 	read  func(ctx context.Context, q view.EntryQuery) ([]R, error)
 	run   func(R) view.Run // of a row
 	table func([]R) output.Table[R]
@@ -215,14 +214,13 @@ type follower[R any] struct {
 	first int // how many past rows it starts with
 	warn  func(format string, args ...any)
 
-	seen    map[string]bool // rows of the last poll that were shown; nil before the first
-	lacking error           // why the last poll lacked rows
-	quiet   bool            // a failure was reported
-	sheet   output.Sheet
+	seen  map[string]bool // rows of the last poll that were shown; nil before the first
+	quiet bool            // a failure was reported
+	sheet output.Sheet
 }
 
-// follow passes rows to show, oldest first, until ctx ends. That is an error only if the
-// last poll lacked rows. While no store or server answers, it warns and retries.
+// follow passes rows to show, oldest first, until ctx ends. While no store or server answers,
+// it warns and retries.
 func (f *follower[R]) follow(ctx context.Context, show func([]R) error) error {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
@@ -230,30 +228,26 @@ func (f *follower[R]) follow(ctx context.Context, show func([]R) error) error {
 		rows, err := f.read(ctx, f.query)
 		switch {
 		case ctx.Err() != nil:
-			return f.lacking
-		case rows != nil || err == nil:
-			f.quiet, f.lacking = false, err
+			return nil
+		case err == nil:
+			f.quiet = false
 			if err := show(f.fresh(rows)); err != nil {
 				return err
 			}
 		case f.seen != nil && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, cluster.ErrUnreachable)):
-			f.complain(err)
+			if !f.quiet {
+				f.warn("%s; trying again", failure.Lines(err)[0])
+			}
+			f.quiet = true
 		default:
 			return err
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return f.lacking
+			return nil
 		}
 	}
-}
-
-func (f *follower[R]) complain(err error) {
-	if !f.quiet {
-		f.warn("%s; trying again", failure.Lines(err)[0])
-	}
-	f.quiet = true
 }
 
 // fresh returns the rows that have ended since the last poll, oldest first.

@@ -18,9 +18,6 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usage marks an error as a mistake on the command line.
-func Usage(err error) error { return usageError{err} }
-
 // Usagef formats a mistake on the command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
