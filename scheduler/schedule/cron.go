@@ -31,8 +31,8 @@ func (p *specParser) cron(opts Options) (Schedule, error) {
 	return z, nil
 }
 
-// fields reads the spec once more, for whoever explains it: they are larger than
-// all else that a job is made of.
+// fields reads the spec again to explain it. Kept, they would be the largest part of a job in
+// memory.
 func (z *zoned) fields() [numFields]field {
 	p := &specParser{spec: z.text, words: splitWords(z.text), name: z.name}
 	fields, _ := p.fields() // it was read before
@@ -62,8 +62,8 @@ func (p *specParser) fields() (fields [numFields]field, err error) {
 	return fields, nil
 }
 
-// command returns err or, if the words are those of a line of a crontab, that they go on behind
-// the five fields.
+// command returns err or, if the spec is a line of a crontab, what is wrong with the command
+// after its five fields.
 func (p *specParser) command(err error) error {
 	if len(p.words) <= numFields-2 {
 		return err
@@ -81,11 +81,11 @@ func (p *specParser) command(err error) error {
 // seconds: what Unix time would be if the wall clock showed UTC.
 //
 // robfig/cron steps it. Its handling of zones is never used: around a change of
-// the clocks it ticks on wrong days and leaves days out. Where there is a filter,
-// that one knows the days, and robfig/cron the time of day.
+// the clocks it ticks on wrong days and leaves days out. A filter, if there is one, selects
+// the days, and robfig/cron the time of day.
 type civilSpec struct {
 	spec cron.SpecSchedule
-	days *dayFilter // nil: spec knows the days
+	days *dayFilter // nil: spec selects the days, too
 }
 
 func newCivilSpec(f [numFields]field) civilSpec {

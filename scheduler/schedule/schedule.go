@@ -204,7 +204,7 @@ var descriptors = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// noCommand is said of what stands behind a schedule in a crontab.
+// noCommand is advice about words after a schedule, as in a crontab.
 const noCommand = "remove it; a command belongs in the params of a job"
 
 func (p *specParser) descriptor(opts Options) (Schedule, error) {
