@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,16 +32,13 @@ The command is for lists of Redis nodes. For one store see quorate store check.`
   quorate nodes change --config prod.yaml --to new.yaml --dry-run`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			rows, err := cl.Nodes(ctx)
-			if err == nil && len(rows) > 0 && rows[0].Kind == view.KindStore {
-				err = failure.Usagef("this cluster has one store and no Redis nodes: see quorate store check")
-			}
-			if err == nil {
-				err = printNodes(a.Out, rows, a.format)
-			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case len(rows) > 0 && rows[0].Kind == view.KindStore:
+				return failure.Usagef("this cluster has one store and no Redis nodes: see quorate store check")
 			}
-			return view.Quorate(rows)
+			return cmp.Or(printNodes(a.Out, rows, a.format), view.Quorate(rows))
 		}),
 	})
 	c.AddCommand(nodesChangeCommand(a))

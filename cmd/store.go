@@ -249,18 +249,13 @@ quorum of its nodes, does not answer.`,
   until quorate store check; do sleep 5; done   # then restart the next Redis node`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			c, err := cl.Check(ctx)
-			if err == nil {
-				err = printCheckup(a.Out, c, a.format)
-			}
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case c.Silent() != nil:
-				return c.Silent()
-			case c.Unwell():
-				return errUnwell
 			}
-			return nil
+			if err := cmp.Or(printCheckup(a.Out, c, a.format), c.Silent()); err != nil || !c.Unwell() {
+				return err
+			}
+			return errUnwell
 		}),
 	})
 }

@@ -166,12 +166,8 @@ func (s *server) Backfill(ctx context.Context, command commands.Command, dry boo
 	if dry && command.Reason == "" {
 		command.Reason = "dry run"
 	}
-	done, err := post[struct{ Ticks []string }](ctx, s, jobPath(command.Job)+"/backfill", command, body)
-	ticks := make([]time.Time, len(done.Ticks))
-	for i, at := range done.Ticks {
-		ticks[i] = view.Time(&at)
-	}
-	return ticks, err
+	done, err := post[struct{ Ticks []time.Time }](ctx, s, jobPath(command.Job)+"/backfill", command, body)
+	return done.Ticks, err
 }
 
 func (s *server) Release(ctx context.Context, command commands.Command, token locking.Token) (view.Lock, error) {

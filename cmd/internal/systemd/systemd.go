@@ -19,7 +19,7 @@ import (
 // lookEvery is the pause between two looks at the readiness of a service.
 const lookEvery = 500 * time.Millisecond
 
-// A Service is what is reported of.
+// A Service is the service that is reported.
 type Service struct {
 	// NotReady returns why the service does not work now. None: it is ready.
 	NotReady func() []string
@@ -30,7 +30,7 @@ type Service struct {
 	Warn func(error)
 }
 
-// Report reports until ended is closed. The end of ctx is the begin of the service's stop.
+// Report reports until ended is closed. When ctx ends, the service begins to stop.
 func (m *Manager) Report(ctx context.Context, s Service, ended <-chan struct{}) {
 	if m == nil {
 		return
