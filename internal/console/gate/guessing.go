@@ -162,14 +162,12 @@ func (t *turns) last() *turn {
 func (t *turns) turnAway(w *turn) {
 	t.remove(w)
 	now := time.Now()
-	if t.places == nil || !now.Before(t.sweep) {
-		kept := map[string]place{}
-		for network, p := range t.places {
-			if now.Sub(p.last) < failWindow {
-				kept[network] = p
-			}
-		}
-		t.places, t.sweep = kept, now.Add(failWindow)
+	if t.places == nil {
+		t.places = map[string]place{}
+	}
+	if !now.Before(t.sweep) {
+		maps.DeleteFunc(t.places, func(_ string, p place) bool { return now.Sub(p.last) >= failWindow })
+		t.sweep = now.Add(failWindow)
 	}
 	if _, known := t.places[w.network()]; !known && len(t.places) >= mostCounted {
 		for network := range t.places { // any
@@ -213,7 +211,7 @@ func (f *failures) wait(address, user string, now time.Time) time.Duration {
 	if f.guessed(user, now) {
 		most = failsByGuessed
 	}
-	if c := f.of(byAddress(address), now); c.n >= most {
+	if c := f.of(byBlock(network(address)), now); c.n >= most {
 		return c.until.Sub(now)
 	}
 	return 0
@@ -280,8 +278,6 @@ func (f *failures) dropOne() {
 	}
 	delete(f.counts, least)
 }
-
-func byAddress(address string) string { return byBlock(network(address)) }
 
 func byBlock(block string) string { return "address " + block }
 

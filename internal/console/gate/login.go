@@ -57,7 +57,7 @@ func (g *Gate) login(r *http.Request, id identity.Identity) (identity.Identity, 
 		token = given
 	}
 	if basic || bearer {
-		if user, ok := g.users.Load().token(strings.TrimSpace(token)); ok && (bearer || user.Name == name) {
+		if user, ok := g.users.Load().byToken[identity.HashToken(strings.TrimSpace(token))]; ok && (bearer || user.Name == name) {
 			return asUser(id, user), nil
 		}
 	}
@@ -88,7 +88,8 @@ func (g *Gate) loginByPassword(r *http.Request, id identity.Identity, name, give
 		return asUser(id, user), nil
 	}
 	if g.failures.wait(id.Address, name, time.Now()) == 0 {
-		if user, ok := users.password(name, given, from); ok {
+		if user := users.byName[name]; user.HasPassword(given) { // unknown users have none
+			users.remember(name, given, from)
 			return asUser(id, user), nil
 		}
 	}
@@ -119,32 +120,24 @@ func (g *Gate) Address(r *http.Request) string {
 	if !g.trusted(peer) {
 		return peer.String()
 	}
-	for _, line := range slices.Backward(r.Header.Values("X-Forwarded-For")) {
-		for hop, more := "", true; more; {
-			line, hop, more = cutLast(line)
-			if hop == "" {
-				continue
-			}
-			at, ok := parseHop(hop)
-			if !ok {
-				g.badHop.Do(func() {
-					g.cfg.Logger.Warn("a proxy sends X-Forwarded-For that is no address: its clients count as the proxy. This is logged once",
-						"value", hop[:min(len(hop), 100)], "proxy", peer.String())
-				})
-				return peer.String()
-			}
-			if peer = at; !g.trusted(peer) {
-				return peer.String()
-			}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if hop = strings.TrimSpace(hop); hop == "" {
+			continue
+		}
+		at, ok := parseHop(hop)
+		if !ok {
+			g.badHop.Do(func() {
+				g.cfg.Logger.Warn("a proxy sends X-Forwarded-For that is no address: its clients count as the proxy. This is logged once",
+					"value", hop[:min(len(hop), 100)], "proxy", peer.String())
+			})
+			break
+		}
+		if peer = at; !g.trusted(peer) {
+			break
 		}
 	}
 	return peer.String()
-}
-
-// cutLast cuts the last element from a list with commas; more is false if it is the only one.
-func cutLast(list string) (before, last string, more bool) {
-	i := strings.LastIndexByte(list, ',')
-	return list[:max(i, 0)], strings.TrimSpace(list[i+1:]), i >= 0
 }
 
 // parseHop reads an address with or without a port, which may be quoted.
@@ -257,22 +250,6 @@ func newUsers(list []identity.User) *users {
 	return u
 }
 
-// token returns the user with the token.
-func (u *users) token(given string) (identity.User, bool) {
-	user, ok := u.byToken[identity.HashToken(given)]
-	return user, ok
-}
-
-// password returns the named user if the password is correct, and caches it for the network.
-func (u *users) password(name, given, network string) (identity.User, bool) {
-	user := u.byName[name] // unknown users have no password
-	if !user.HasPassword(given) {
-		return identity.User{}, false
-	}
-	u.remember(name, given, network)
-	return user, true
-}
-
 // remembered returns the user if the password is cached for the network.
 func (u *users) remembered(name, given, network string) (identity.User, bool) {
 	sum := u.sum(name, given, network)
@@ -286,6 +263,7 @@ func (u *users) remembered(name, given, network string) (identity.User, bool) {
 	return u.byName[name], ok
 }
 
+// remember caches a correct password for the network.
 func (u *users) remember(name, given, network string) {
 	sum, now := u.sum(name, given, network), time.Now()
 	u.mu.Lock()
