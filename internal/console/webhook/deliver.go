@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -140,7 +141,10 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mas
 	if err != nil {
 		return nil, nil, fmt.Errorf("secret: %w", err)
 	}
-	body := m.encode()
+	body, err := json.Marshal(m)
+	if err != nil {
+		return nil, nil, err
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, errors.New("the url cannot be used")

@@ -4,12 +4,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -65,8 +64,8 @@ type Message struct {
 func message(event Event, e ledger.Entry) Message {
 	m := Message{
 		Version: Version, Event: event, Replica: e.Replica, Job: e.Job, Tick: jobs.FormatTick(e.Tick),
-		Run: e.ID(), Token: some(e.Token), Attempt: some(e.Attempt), Calls: some(e.Calls),
-		Trigger: some(e.Trigger), Outcome: some(e.Outcome), Reason: some(e.Reason.String()), Code: some(e.Reason.Code), Error: some(e.Error),
+		Run: e.ID(), Token: view.Optional(e.Token), Attempt: view.Optional(e.Attempt), Calls: view.Optional(e.Calls),
+		Trigger: view.Optional(e.Trigger), Outcome: view.Optional(e.Outcome), Reason: view.Optional(e.Reason.String()), Code: view.Optional(e.Reason.Code), Error: view.Optional(e.Error),
 		Started: stamp(e.Started), Finished: stamp(e.Finished),
 	}
 	m.ID = fmt.Sprintf("%s.%s", m.Run, event)
@@ -87,34 +86,11 @@ func endings(o ledger.Outcome) []Event {
 	return []Event{Finished}
 }
 
-func (m Message) encode() []byte {
-	b, _ := json.Marshal(m) // strings and numbers always encode
-	return b
-}
-
-// first returns the first event that is selected.
-func first(wanted, events []Event) (Event, bool) {
-	i := slices.IndexFunc(events, func(e Event) bool { return slices.Contains(wanted, e) })
-	if i < 0 {
-		return "", false
-	}
-	return events[i], true
-}
-
-// some returns nil for the zero value, so that JSON shows null.
-func some[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 func stamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	return some(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+	return new(t.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
 // SignatureHeader carries the signature of a message:

@@ -37,6 +37,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -86,12 +87,8 @@ func (c Config) withDefaults() Config {
 	if c.TagsOf == nil {
 		c.TagsOf = func(string) []string { return nil }
 	}
-	if c.Client == nil {
-		c.Client = newClient()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Client = cmp.Or(c.Client, newClient())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 
@@ -138,44 +135,42 @@ func (s *Sink) Observe(ev event.Event) {
 	e := ev.Entry
 	switch ev.Kind {
 	case event.Started:
-		s.notify(e, Started)
+		s.notify(e, Started, 0)
 	case event.Late:
-		s.notify(e, Late, func(m *Message) { m.LateMS = some(ev.By.Milliseconds()) })
+		s.notify(e, Late, ev.By)
 	case event.LeaseLost:
 		e.Reason = ledger.Reason{Code: ledger.CodeLost, Details: &ledger.Details{Text: ev.Err.Error()}}
-		s.notify(e, LeaseLost)
+		s.notify(e, LeaseLost, 0)
 	case event.Finished:
 		if e.HandedOver() {
 			return // another attempt reports its end
 		}
-		if event, ok := first(s.cfg.Events, endings(e.Outcome)); ok {
-			s.notify(e, event)
+		// The most specific event that is selected reports the end.
+		ends := endings(e.Outcome)
+		if i := slices.IndexFunc(ends, s.selects); i >= 0 {
+			s.notify(e, ends[i], 0)
 		}
 	case event.Settled:
-		if ev.Err == nil {
-			s.notify(e, notRun(e)) // the ledger has no run of it
+		switch {
+		case ev.Err != nil: // nobody knows whether it ran
+		case e.Outcome == ledger.Skipped:
+			s.notify(e, Skipped, 0)
+		default:
+			s.notify(e, Missed, 0)
 		}
 	}
 }
 
-// notRun is the event of a tick that did not run.
-func notRun(e ledger.Entry) Event {
-	if e.Outcome == ledger.Skipped {
-		return Skipped
-	}
-	return Missed
-}
+// selects reports whether events of this kind are posted.
+func (s *Sink) selects(event Event) bool { return slices.Contains(s.cfg.Events, event) }
 
-// notify queues the message of an event if it is selected.
-func (s *Sink) notify(e ledger.Entry, event Event, more ...func(*Message)) {
-	if !slices.Contains(s.cfg.Events, event) || !s.wants(e.Job) {
+// notify queues the message of an event if it is selected. Late is how late a run started.
+func (s *Sink) notify(e ledger.Entry, event Event, late time.Duration) {
+	if !s.selects(event) || !s.wants(e.Job) {
 		return
 	}
 	m := message(event, e)
-	m.Namespace = s.cfg.Namespace
-	for _, add := range more {
-		add(&m)
-	}
+	m.Namespace, m.LateMS = s.cfg.Namespace, view.Optional(late.Milliseconds())
 	s.add(m)
 }
 
