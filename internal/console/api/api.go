@@ -51,7 +51,7 @@ type API struct {
 
 // New returns an API. Of the host it requires Control, Nodes and Logger.
 func New(cfg Config, g *gate.Gate) (*API, error) {
-	a := &API{cfg: cfg, gate: g, routes: routes()}
+	a := &API{cfg: cfg, gate: g, routes: routes(), places: places{taken: map[string]int{}}}
 	a.events = newHub(a)
 	var err error
 	a.document, err = document(a.routes, cfg)
@@ -100,12 +100,11 @@ func (a *API) serve(rt route) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), a.cfg.Timeout)
 		defer cancel()
 		r = r.WithContext(ctx)
+		var answer any
 		id, wrong := a.gate.Admit(r, rt.role, rt.kind)
-		if wrong != nil {
-			wrong.Write(w)
-			return
+		if wrong == nil {
+			answer, wrong = a.answer(ctx, rt, r, id)
 		}
-		answer, wrong := a.answer(ctx, rt, r, id)
 		if wrong != nil {
 			wrong.Write(w)
 			return
@@ -246,7 +245,9 @@ func routes() []route {
 			{name: "cursor", about: "The next of the page before.", schema: short(200)},
 			{name: "q", about: "Only jobs whose name, tags or description contain this text.", schema: short(200)},
 		}, reply: view.Page[view.Job]{}, answer: answerJobs},
-		{path: "/jobs/{job}", about: "One job: its versions, next ticks, pauses and pending requests.", reply: JobDetail{}, answer: answerJob},
+		{path: "/jobs/{job}", about: "One job: its versions, next ticks, pauses and pending requests.", reply: view.JobDetail{}, answer: func(ctx context.Context, c *call) (any, error) {
+			return c.cfg.Control.Job(ctx, c.r.PathValue("job"))
+		}},
 		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: selecting(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
 		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: selecting(), reply: view.Page[view.Run]{}, answer: entriesOf(false, view.Control.Runs)},
 		{path: "/ticks", about: "The latest ticks of all jobs with their outcomes. With filters, a page may have few rows and still a next page.", query: selecting(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
@@ -293,10 +294,10 @@ func commandRoutes() []route {
 		{path: "/jobs/{job}/trigger", kind: commands.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Command{}, answer: askTrigger},
 		{path: "/jobs/{job}/backfill", kind: commands.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: askBackfill},
 		{path: "/jobs/{job}/cancel", kind: commands.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: askCancel},
-		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: view.PauseResult{}, answer: askJob(commands.Pause)},
-		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: view.PauseResult{}, answer: askJob(commands.Resume)},
-		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: view.PauseResult{}, answer: askPause},
-		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: view.PauseResult{}, answer: askResume},
+		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
+		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
+		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
+		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
 		{path: "/locks/{job}/release", kind: commands.Release, role: identity.Admin, about: "Take a lock from its holder by force.", body: releaseBody{}, reply: view.Lock{}, answer: askRelease},
 	}
 	for i := range list {

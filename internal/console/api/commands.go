@@ -77,10 +77,15 @@ func (c *call) command(why reason) commands.Command {
 	return command
 }
 
-// accepted logs a command, in case the nodes lose it.
-func (c *call) accepted(done view.Command) {
+// accepted answers a command. Unless it has failed, it also logs the command, in case the nodes
+// lose it.
+func (c *call) accepted(command view.Command, answer any, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
 	c.cfg.Logger.Info("a command was accepted",
-		"act", string(done.Kind), "of", done.Target(), "by", view.Text(done.By), "reason", view.Text(done.Reason), "id", done.ID)
+		"act", string(command.Kind), "of", command.Target(), "by", view.Text(command.By), "reason", view.Text(command.Reason), "id", command.ID)
+	return answer, nil
 }
 
 func askTrigger(ctx context.Context, c *call) (any, error) {
@@ -88,44 +93,26 @@ func askTrigger(ctx context.Context, c *call) (any, error) {
 	command := c.command(body.Reason)
 	command.Params, command.Within = body.Params, body.Within.value()
 	done, err := c.cfg.Control.Trigger(ctx, command)
-	if err != nil {
-		return nil, err
+	return c.accepted(done, done, err)
+}
+
+func askPauseOrResume(ctx context.Context, c *call) (any, error) {
+	var body resumeBody // has the fields of the others
+	switch one := c.body.(type) {
+	case *reasonBody: // of the job in the path
+		body.Reason = one.Reason
+	case *targetBody:
+		body.targetBody = *one
+	case *resumeBody:
+		body = *one
 	}
-	c.accepted(done)
-	return done, nil
-}
-
-func askJob(kind commands.Kind) func(context.Context, *call) (any, error) {
-	return func(ctx context.Context, c *call) (any, error) {
-		command := c.command(c.body.(*reasonBody).Reason)
-		command.Kind = kind
-		return c.setPause(ctx, command, "")
-	}
-}
-
-func askPause(ctx context.Context, c *call) (any, error) {
-	body := c.body.(*targetBody)
-	command := c.command(body.Reason)
-	command.Tag, command.All = body.Tag, body.All
-	return c.setPause(ctx, command, "")
-}
-
-func askResume(ctx context.Context, c *call) (any, error) {
-	body := c.body.(*resumeBody)
-	command := c.command(body.Reason)
-	if command.Tag, command.All = body.Tag, body.All; body.ID != "" && (body.Tag != "" || body.All) {
+	if body.ID != "" && (body.Tag != "" || body.All) {
 		return nil, &view.InvalidError{Msg: "id: write it alone, without tag and all"}
 	}
-	return c.setPause(ctx, command, body.ID)
-}
-
-func (c *call) setPause(ctx context.Context, command commands.Command, id string) (any, error) {
-	done, err := c.cfg.Control.PauseOrResume(ctx, command, id)
-	if err != nil {
-		return nil, err
-	}
-	c.accepted(done.Command)
-	return done, nil
+	command := c.command(body.Reason)
+	command.Tag, command.All = body.Tag, body.All
+	done, err := c.cfg.Control.PauseOrResume(ctx, command, body.ID)
+	return c.accepted(done.Command, done, err)
 }
 
 // A Planned is a backfill that was requested, or planned by a dry run.
@@ -141,17 +128,14 @@ func askBackfill(ctx context.Context, c *call) (any, error) {
 	command.Within, command.Concurrency = body.Within.value(), cmp.Or(body.Concurrency, 1)
 	command.From, command.To = body.From.value(), body.To.value()
 	ticks, err := c.cfg.Control.Backfill(ctx, command, body.DryRun)
-	if err != nil {
-		return nil, err
-	}
-	if !body.DryRun {
-		c.accepted(view.NewCommand(command))
-	}
 	answer := Planned{Job: command.Job, Asked: !body.DryRun}
 	for _, t := range ticks {
 		answer.Ticks = append(answer.Ticks, *view.Stamp(t))
 	}
-	return answer, nil
+	if err == nil && body.DryRun {
+		return answer, nil
+	}
+	return c.accepted(view.NewCommand(command), answer, err)
 }
 
 func askCancel(ctx context.Context, c *call) (any, error) {
@@ -159,11 +143,7 @@ func askCancel(ctx context.Context, c *call) (any, error) {
 	command := c.command(body.Reason)
 	command.Run = body.Run
 	done, err := c.cfg.Control.Cancel(ctx, command, body.Waiting)
-	if err != nil {
-		return nil, err
-	}
-	c.accepted(view.NewCommand(command))
-	return done, nil
+	return c.accepted(view.NewCommand(command), done, err)
 }
 
 func askRelease(ctx context.Context, c *call) (any, error) {
@@ -173,9 +153,5 @@ func askRelease(ctx context.Context, c *call) (any, error) {
 		return nil, &view.InvalidError{Msg: "confirm is not " + command.Job + ": repeat the name of the lock there"}
 	}
 	taken, err := c.cfg.Control.Release(ctx, command, body.Token)
-	if err != nil {
-		return nil, err
-	}
-	c.accepted(view.NewCommand(command))
-	return taken, nil
+	return c.accepted(view.NewCommand(command), taken, err)
 }

@@ -33,9 +33,6 @@ func (p *places) take(client string, most int) bool {
 	if p.total >= most || p.taken[client] >= max(1, most/clientShare) {
 		return false
 	}
-	if p.taken == nil {
-		p.taken = map[string]int{}
-	}
 	p.total++
 	p.taken[client]++
 	return true

@@ -78,53 +78,6 @@ func answerWhoami(_ context.Context, c *call) (any, error) {
 	}, nil
 }
 
-// A JobDetail is one job.
-type JobDetail struct {
-	Job      string         `json:"job" jsonschema:"Its current name."`
-	Versions []view.Job     `json:"versions" jsonschema:"Served versions, or the one served last."`
-	Next     []view.Next    `json:"next" jsonschema:"Next ticks."`
-	Open     []view.Command `json:"open" jsonschema:"Pending requests and pauses."`
-	Unknown  *string        `json:"unknown,omitempty" jsonschema:"Why pauses and requests are not known: the nodes are new or have restarted. Else missing."`
-}
-
-// nextOfJob is how many next ticks a job shows.
-const nextOfJob = 10
-
-func answerJob(ctx context.Context, c *call) (any, error) {
-	name := c.r.PathValue("job")
-	d, err := c.cfg.Control.Directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := c.cfg.Control.JobsIn(ctx, d, name)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, d.Require(d.Key(name))
-	}
-	next, err := c.cfg.Control.NextIn(d, name, time.Now(), nextOfJob)
-	if err != nil {
-		return nil, err
-	}
-	open, unknown, err := c.cfg.Control.OpenCommands(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d.MarkNext(next, open.Pauses, unknown)
-	last := slices.MaxFunc(rows, func(x, y view.Job) int { return x.Info.Published.Compare(y.Info.Published) })
-	answer := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []view.Command{}, Unknown: view.Optional(unknown)}
-	for i, row := range rows {
-		rows[i].Paused = view.Optional(row.Info.PausedBy(open.Pauses))
-	}
-	for _, command := range slices.Concat(open.Pauses, open.Requests) {
-		if command.All || command.Job == last.Key || slices.Contains(last.Info.Tags, command.Tag) {
-			answer.Open = append(answer.Open, view.NewCommand(command))
-		}
-	}
-	return answer, nil
-}
-
 func answerJobs(ctx context.Context, c *call) (any, error) {
 	return c.cfg.Control.Jobs(ctx, view.JobQuery{Limit: c.number("limit"), After: c.text("cursor"), Text: c.text("q")})
 }

@@ -85,10 +85,13 @@ func (rt route) known() string {
 
 // check describes an invalid value, "" if all are valid.
 func (p param) check(values []string) string {
-	if !p.list && len(values) > 1 {
+	switch {
+	case p.list:
+		values = elements(values)
+	case len(values) > 1:
 		return "write it once"
 	}
-	for _, v := range p.split(values) {
+	for _, v := range values {
 		if wrong := p.checkOne(v); wrong != "" {
 			return wrong
 		}
@@ -96,10 +99,8 @@ func (p param) check(values []string) string {
 	return ""
 }
 
-func (p param) split(values []string) []string {
-	if !p.list {
-		return values
-	}
+// elements are those of lists with commas.
+func elements(values []string) []string {
 	var all []string
 	for _, v := range values {
 		all = append(all, strings.Split(v, ",")...)
@@ -153,7 +154,7 @@ func (c *call) time(name string) time.Time {
 // words returns the values of a list parameter.
 func words[T ~string](c *call, name string) []T {
 	var all []T
-	for _, v := range (param{list: true}).split(c.query[name]) {
+	for _, v := range elements(c.query[name]) {
 		all = append(all, T(v))
 	}
 	return all

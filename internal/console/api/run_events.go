@@ -24,6 +24,7 @@ type follower struct {
 
 	at    int // bytes of the log that were sent
 	beats int
+	sent  time.Time // when it last wrote something
 }
 
 // serveRunEvents streams the log of a run, its extensions, and its end.
@@ -58,14 +59,14 @@ func position(r *http.Request) int {
 
 // follow polls. While no quorum answers there are no events.
 func (f *follower) follow(ctx context.Context) {
-	for sent := time.Now(); ; {
+	for f.sent = time.Now(); ; {
 		began := time.Now()
-		pause, going := f.poll(ctx, &sent)
+		pause, going := f.poll(ctx)
 		if !going {
 			return
 		}
-		if time.Since(sent) > beatEvery {
-			if sent = time.Now(); !f.to.beat() {
+		if time.Since(f.sent) > beatEvery {
+			if f.sent = time.Now(); !f.to.beat() {
 				return
 			}
 		}
@@ -78,7 +79,7 @@ func (f *follower) follow(ctx context.Context) {
 }
 
 // poll sends new events. It returns the pause before the next poll; false: no more polls.
-func (f *follower) poll(ctx context.Context, sent *time.Time) (pause time.Duration, going bool) {
+func (f *follower) poll(ctx context.Context) (pause time.Duration, going bool) {
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
 	defer cancel()
 	e := f.found.Attempts[0]
@@ -95,12 +96,12 @@ func (f *follower) poll(ctx context.Context, sent *time.Time) (pause time.Durati
 		f.at, f.beats = 0, 0 // another attempt has begun
 	}
 	f.token = e.Token
-	if err == nil && !f.send(log, sent) {
+	if err == nil && !f.send(log) {
 		return 0, false
 	}
 	switch {
 	case e.Outcome != ledger.Running:
-		f.sendEvent("finished", view.NewTick(e), sent)
+		f.sendEvent("finished", view.NewTick(e))
 		return 0, false
 	case live:
 		return f.cfg.Poll / liveParts, true
@@ -115,7 +116,7 @@ type logPart struct {
 }
 
 // send sends the new part of the log and the last extension.
-func (f *follower) send(log ledger.Log, sent *time.Time) bool {
+func (f *follower) send(log ledger.Log) bool {
 	if end := log.Cut + len(log.Text); end > f.at {
 		part := logPart{Text: log.Text}
 		if missed := log.Cut - f.at; missed > 0 {
@@ -124,7 +125,7 @@ func (f *follower) send(log ledger.Log, sent *time.Time) bool {
 			part.Text = log.Text[-missed:]
 		}
 		f.at = end
-		if !f.sendEvent("log", part, sent) {
+		if !f.sendEvent("log", part) {
 			return false
 		}
 	}
@@ -133,16 +134,16 @@ func (f *follower) send(log ledger.Log, sent *time.Time) bool {
 		return true
 	}
 	f.beats = row.Count
-	return f.sendEvent("beat", row.Last[len(row.Last)-1], sent)
+	return f.sendEvent("beat", row.Last[len(row.Last)-1])
 }
 
 // sendEvent sends an event with the position in the log as its ID.
-func (f *follower) sendEvent(name string, row any, sent *time.Time) bool {
+func (f *follower) sendEvent(name string, row any) bool {
 	data, err := json.Marshal(row)
 	if err != nil {
 		f.cfg.Logger.Error("an event cannot be written", "event", name, "why", err)
 		return false
 	}
-	*sent = time.Now()
+	f.sent = time.Now()
 	return f.to.write("id: " + strconv.Itoa(f.at) + "\nevent: " + name + "\ndata: " + string(data) + "\n\n")
 }

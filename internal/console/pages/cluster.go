@@ -35,7 +35,7 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	}
 	var shown replicasPage
 	for _, text := range view.Neighbours(p.Items) {
-		shown.Lines = append(shown.Lines, line{Level: view.Warn, Text: text})
+		shown.Lines = append(shown.Lines, warning(text))
 	}
 	most := usual(view.Present(p.Items))
 	for _, r := range p.Items {
@@ -57,13 +57,7 @@ func usual(replicas []view.Replica) string {
 	if len(counts) < 2 {
 		return ""
 	}
-	var most string
-	for _, hash := range slices.Sorted(maps.Keys(counts)) {
-		if counts[hash] > counts[most] {
-			most = hash
-		}
-	}
-	return most
+	return slices.MaxFunc(slices.Sorted(maps.Keys(counts)), func(x, y string) int { return counts[x] - counts[y] })
 }
 
 // nodesPage shows the nodes.
@@ -125,38 +119,20 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 	return shown, nil
 }
 
-// auditPage shows the audit log.
-type auditPage struct {
-	Commands []view.Command
-	Kinds    []string
-	Filtered bool
-	More     string // next page, or ""
-}
-
+// loadAudit lists the commands of the audit log.
 func loadAudit(ctx context.Context, v *visit) (any, error) {
-	filters := v.only("since", "by", "job", "act", "refused")
-	query := v.only("limit", "cursor")
-	maps.Copy(query, filters)
-	p, err := rows[view.Command](ctx, v, "/audit", query)
-	return auditPage{Commands: p.Items, Kinds: v.p.api.Choices("/audit", "act"), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
+	return rows[view.Command](ctx, v, "/audit", v.only("since", "by", "job", "act", "refused", "limit", "cursor"))
 }
 
 // configurationPage shows this replica's configuration, the served sets of jobs, and their
 // differences.
 type configurationPage struct {
-	Replica, Text string
-	Drift         bool
-	Sets          []setRow
-	Jobs          []roster.Version // jobs that are served in several versions
+	api.Configuration
+	Text string           // the settings as JSON
+	Jobs []roster.Version // jobs that are served in several versions
 
 	Diff  *setsDiff
 	Shown *setShown
-}
-
-// A setRow is a served set of jobs.
-type setRow struct {
-	view.ServedSet
-	Here bool // served by this replica
 }
 
 // A setsDiff compares two sets of jobs.
@@ -177,10 +153,7 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := configurationPage{Replica: v.p.cfg.ID, Drift: c.Drift}
-	for _, set := range c.Sets {
-		shown.Sets = append(shown.Sets, setRow{set, slices.Contains(set.Replicas, v.p.cfg.ID)})
-	}
+	shown := configurationPage{Configuration: c}
 	if c.Settings != nil {
 		text, err := json.MarshalIndent(c.Settings, "", "  ")
 		if err != nil {

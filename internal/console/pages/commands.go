@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -114,10 +115,7 @@ func (p *Pages) serveForm(w http.ResponseWriter, r *http.Request, f form) {
 
 // show makes the page one of the form with these values.
 func (f form) show(v *visit, values url.Values) *commandPage {
-	shown := &commandPage{form: f, Job: v.r.PathValue("job"), Values: values, Key: rand.Text(), To: v.Base + v.url.EscapedPath()}
-	if key := values.Get("key"); key != "" {
-		shown.Key = key
-	}
+	shown := &commandPage{form: f, Job: v.r.PathValue("job"), Values: values, Key: cmp.Or(values.Get("key"), rand.Text()), To: v.Base + v.url.EscapedPath()}
 	if !v.ID.Role.Allows(f.route.Role) {
 		shown.Needs = string(f.route.Role)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -14,10 +13,8 @@ import (
 
 // jobsPage lists jobs.
 type jobsPage struct {
-	Jobs []jobRow
-	More string // next page, or ""
-
-	Unknown *string // what is not known of them
+	view.Page[view.Job]
+	Rows []jobRow // of its items
 }
 
 // A jobRow is one version of a job.
@@ -48,20 +45,20 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := jobsPage{More: v.more(p.Next), Unknown: p.Unknown}
+	shown := jobsPage{Page: p}
 	for _, j := range p.Items {
-		shown.Jobs = append(shown.Jobs, newJobRow(j))
+		shown.Rows = append(shown.Rows, newJobRow(j))
 	}
 	return shown, nil
 }
 
 // jobPage shows one job.
 type jobPage struct {
-	api.JobDetail
+	view.JobDetail
 	Rows    []jobRow
 	Ticks   []view.Tick
 	Strip   []view.Tick // the same, oldest first
-	Running int
+	Running bool
 	Paused  string
 }
 
@@ -69,7 +66,7 @@ type jobPage struct {
 const ticksOfJob = "30"
 
 func loadJob(ctx context.Context, v *visit) (any, error) {
-	detail, err := read[api.JobDetail](ctx, v, "/jobs/{job}", nil)
+	detail, err := read[view.JobDetail](ctx, v, "/jobs/{job}", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -85,35 +82,16 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 		shown.Rows = append(shown.Rows, newJobRow(j))
 		shown.Paused = view.Text(j.Paused)
 	}
-	for _, t := range ticks.Items {
-		if t.Outcome == ledger.Running {
-			shown.Running++
-		}
-	}
+	shown.Running = slices.ContainsFunc(ticks.Items, func(t view.Tick) bool { return t.Outcome == ledger.Running })
 	return shown, nil
 }
 
-// ticksPage lists ticks of all jobs, or of one.
-type ticksPage struct {
-	Job      string
-	Ticks    []view.Tick
-	More     string
-	Outcomes []string // options
-	Triggers []string
-	Codes    []string
-	Filtered bool
-}
-
+// loadTicks lists the ticks of all jobs, or of one.
 func loadTicks(ctx context.Context, v *visit) (any, error) {
 	query := v.only("outcome", "trigger", "reason", "since", "cursor")
-	choices := func(name string) []string { return v.p.api.Choices("/ticks", name) }
-	shown := ticksPage{Job: v.query.Get("job"), Outcomes: choices("outcome"), Triggers: choices("trigger"), Codes: choices("reason"), Filtered: len(query) > 0}
 	query.Set("limit", "50")
-	path, in := "/ticks", []string(nil)
-	if shown.Job != "" {
-		path, in = "/jobs/{job}/ticks", []string{"job", shown.Job}
+	if job := v.Value("job"); job != "" {
+		return rows[view.Tick](ctx, v, "/jobs/{job}/ticks", query, "job", job)
 	}
-	p, err := rows[view.Tick](ctx, v, path, query, in...)
-	shown.Ticks, shown.More = p.Items, v.more(p.Next)
-	return shown, err
+	return rows[view.Tick](ctx, v, "/ticks", query)
 }

@@ -22,28 +22,27 @@ const (
 	overviewNext  = 40
 )
 
-// spans are the ranges of the overview.
-func spans() []time.Duration {
-	return []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+// A timeRange is a choice of how far the overview looks back.
+type timeRange struct {
+	name string // in the page's query
+	time.Duration
+}
+
+// timeRanges are all choices, the shortest first.
+func timeRanges() []timeRange {
+	return []timeRange{{"15m", 15 * time.Minute}, {"1h", time.Hour}, {"6h", 6 * time.Hour}, {"24h", 24 * time.Hour}}
 }
 
 // An overview describes a cluster in words and as a timeline.
 type overview struct {
 	Lines    []line
 	Timeline timeline
-	Spans    []choice
+	Ranges   []link
 	Next     []view.Next
 	Running  []view.Run
-	Worst    view.Level // of all lines
-	Why      string     // why the range is not the default
-	Stopped  bool       // no tick can start now
-	Unknown  bool       // only Lines are known: no quorum answers, and nothing was read before
-}
-
-// A choice is an option of the page's query.
-type choice struct {
-	Text, Path string
-	Here       bool
+	Why      string // why the range is not the default
+	Stopped  bool   // no tick can start now
+	Unknown  bool   // only Lines are known: no quorum answers, and nothing was read before
 }
 
 // openCommands are the commands in force.
@@ -68,56 +67,38 @@ type glance struct {
 }
 
 func loadOverview(ctx context.Context, v *visit) (any, error) {
-	span, err := chosenSpan(v.query.Get("range"))
-	if err != nil {
-		return nil, err
+	name := cmp.Or(v.query.Get("range"), "1h")
+	i := slices.IndexFunc(timeRanges(), func(r timeRange) bool { return r.name == name })
+	if i < 0 {
+		return nil, &view.InvalidError{Msg: strconv.Quote(name) + " is not a range; write 15m, 1h, 6h or 24h"}
 	}
-	all := readView(ctx, v, span)
+	shown := timeRanges()[i]
+	all := readView(ctx, v, shown.Duration)
 	if all.unknown != nil { // the lines say so; show no old parts
 		v.Stale, v.Why = time.Time{}, ""
 	}
 	why := ""
 	if v.query.Get("range") == "" && all.fresh() {
-		span, all.since = spans()[0], v.Now.Add(-spans()[0])
+		shown = timeRanges()[0]
+		all.since = v.Now.Add(-shown.Duration)
 		why = "All runs are from the last 15 minutes."
 	}
-	o := overview{Lines: all.words(), Timeline: draw(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Stopped: view.MarginOf(all.nodes).Stopped, Unknown: all.unknown != nil}
-	for _, e := range all.entries {
-		if e.Outcome == ledger.Running {
-			o.Running = append(o.Running, view.NewRun(e))
-		}
+	o := overview{Lines: all.words(), Timeline: draw(all, shown.Duration), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Stopped: view.MarginOf(all.nodes).Stopped, Unknown: all.unknown != nil}
+	for _, e := range all.running() {
+		o.Running = append(o.Running, view.NewRun(e))
 	}
-	for _, one := range spans() {
-		o.Spans = append(o.Spans, choice{shortSpan(one), v.With("range", shortSpan(one)), one == span})
+	for _, r := range timeRanges() {
+		o.Ranges = append(o.Ranges, link{r.name, v.With("range", r.name), r == shown})
 	}
-	o.Worst = slices.MaxFunc(o.Lines, func(x, y line) int { return cmp.Compare(x.Level.Weight(), y.Level.Weight()) }).Level
 	return o, nil
 }
 
 // fresh reports whether all entries and replicas are younger than the shortest range.
 func (all *glance) fresh() bool {
-	from := all.v.Now.Add(-spans()[0])
+	from := all.v.Now.Add(-timeRanges()[0].Duration)
 	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&
 		!slices.ContainsFunc(all.entries, func(e ledger.Entry) bool { return e.OrderKey().Before(from) }) &&
 		!slices.ContainsFunc(all.replicas.Items, func(r view.Replica) bool { return view.Time(r.Started).Before(from) })
-}
-
-// chosenSpan is the range in the page's query.
-func chosenSpan(text string) (time.Duration, error) {
-	text = cmp.Or(text, "1h")
-	for _, one := range spans() {
-		if shortSpan(one) == text {
-			return one, nil
-		}
-	}
-	return 0, &view.InvalidError{Msg: strconv.Quote(text) + " is not a range; write 15m, 1h, 6h or 24h"}
-}
-
-func shortSpan(d time.Duration) string {
-	if d < time.Hour {
-		return strconv.Itoa(int(d.Minutes())) + "m"
-	}
-	return strconv.Itoa(int(d.Hours())) + "h"
 }
 
 // readView reads all parts in parallel.
@@ -180,12 +161,10 @@ func (all *glance) readLatest(ctx context.Context) error {
 	return err
 }
 
-// A line is one statement about the cluster.
+// A line is one statement about the cluster, with More as small print.
 type line struct {
-	Level view.Level
-	Text  string
-	Path  string // a page with details
-	More  string // small print
+	view.Sentence
+	Path string // a page with details
 }
 
 // Shape shows the level without colour.
@@ -193,12 +172,12 @@ func (l line) Shape() string {
 	return map[view.Level]string{view.Good: "✓", view.Calm: "·", view.Warn: "!", view.Bad: "✕"}[l.Level]
 }
 
-// lineOf is a sentence with a link to details.
-func lineOf(s view.Sentence, path string) line { return line{s.Level, s.Text, path, s.More} }
-
 // words describes the cluster, the most important first.
 func (all *glance) words() []line {
-	lines := append([]line{quorumLine(all.v, all.nodes)}, all.warningLines()...)
+	lines := []line{quorumLine(all.v, all.nodes)}
+	for _, text := range all.v.p.warnings() {
+		lines = append(lines, warning(text))
+	}
 	if all.unknown != nil {
 		why := "no quorum of nodes answers"
 		switch {
@@ -209,14 +188,14 @@ func (all *glance) words() []line {
 		case all.v.OneStore():
 			why = "the store does not answer"
 		}
-		return append(lines, line{view.Bad, "The state of the replicas is unknown: " + why + ".", all.v.To("/nodes"), all.unknown.Error()})
+		return append(lines, line{view.Sentence{Level: view.Bad, Text: "The state of the replicas is unknown: " + why + ".", More: all.unknown.Error()}, all.v.To("/nodes")})
 	}
 	var latest []view.Tick
 	for _, e := range all.entries {
 		latest = append(latest, view.NewTick(e))
 	}
 	lines = append(lines, all.replicaLine(latest),
-		lineOf(view.TickHealth(latest, all.cut, all.countedSince()), all.v.To("/ticks")),
+		line{view.TickHealth(latest, all.cut, all.countedSince()), all.v.To("/ticks")},
 		all.problemLine(view.Bad, "Failed", view.ProblemFailed, whyOf),
 		all.problemLine(view.Warn, "Missed", view.ProblemMissed, whyOf),
 		all.problemLine(view.Warn, "Interrupted and run again", view.ProblemInterrupted, interruptedBy),
@@ -225,33 +204,24 @@ func (all *glance) words() []line {
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
-// warningLines are the problems of the replica that serves the page.
-func (all *glance) warningLines() []line {
-	if all.v.p.warnings == nil {
-		return nil
-	}
-	var lines []line
-	for _, text := range all.v.p.warnings() {
-		lines = append(lines, line{Level: view.Warn, Text: text})
-	}
-	return lines
-}
+// warning is a line without details.
+func warning(text string) line { return line{Sentence: view.Sentence{Level: view.Warn, Text: text}} }
 
 // quorumLine says how many more nodes may fail.
 func quorumLine(v *visit, nodes []view.Node) line {
-	return lineOf(view.MarginOf(nodes).Sentence, v.To("/nodes"))
+	return line{view.MarginOf(nodes).Sentence, v.To("/nodes")}
 }
 
 // replicaLine describes the replicas, and the ones that are gone.
 func (all *glance) replicaLine(latest []view.Tick) line {
 	s, drift := view.ReplicaHealth(all.replicas.Items, latest, all.v.asOf())
-	if !all.v.Stale.IsZero() {
-		return line{view.Calm, "At " + all.v.clock(all.v.Stale) + ": " + s.Text, all.v.To("/replicas"), s.More}
+	switch {
+	case !all.v.Stale.IsZero():
+		s.Level, s.Text = view.Calm, "At "+all.v.clock(all.v.Stale)+": "+s.Text
+	case drift:
+		return line{s, all.v.To("/configuration")}
 	}
-	if drift {
-		return lineOf(s, all.v.To("/configuration"))
-	}
-	return lineOf(s, all.v.To("/replicas"))
+	return line{s, all.v.To("/replicas")}
 }
 
 // problemLine names the jobs with a problem in the last 24 hours, the latest first.
@@ -269,10 +239,10 @@ func (all *glance) problemLine(level view.Level, name string, kind view.Problem,
 		names = append(names, text)
 	}
 	last := list[0].Last[kind]
-	return line{
-		Level: level, Text: name + " in the last 24 h: " + view.And(names) + ".", Path: all.v.runPath(last),
+	return line{view.Sentence{
+		Level: level, Text: name + " in the last 24 h: " + view.And(names) + ".",
 		More: "Last " + ago(last.OrderKey().Sub(all.v.Now)) + ", " + last.Job + ": " + why(last),
-	}
+	}, all.v.runPath(last)}
 }
 
 // whyOf is the error or reason of an entry in one line.
@@ -296,19 +266,19 @@ func (all *glance) lackingLine() line {
 			dropped = append(dropped, text)
 		}
 	}
-	l := line{Level: view.Calm, Path: all.v.To("/ticks")}
 	switch {
 	case len(unread) > 0:
-		l.Text = "Not all of the last 24 h is counted yet: " + view.And(unread) + "."
-		l.More = "Each view of this page reads on."
+		return line{view.Sentence{
+			Level: view.Calm, Text: "Not all of the last 24 h is counted yet: " + view.And(unread) + ".",
+			More: "Each view of this page reads on.",
+		}, all.v.To("/ticks")}
 	case len(dropped) > 0:
-		l.Text = "The ledger keeps less than 24 h of " + view.And(dropped) + "."
-		l.More = "Earlier failed and missed ticks are not counted. history.keep and history.max_age of a job bound what is kept, at most 1000 runs."
+		return line{view.Sentence{
+			Level: view.Calm, Text: "The ledger keeps less than 24 h of " + view.And(dropped) + ".",
+			More: "Earlier failed and missed ticks are not counted. history.keep and history.max_age of a job bound what is kept, at most 1000 runs.",
+		}, all.v.To("/ticks")}
 	}
-	if l.Text == "" {
-		return line{}
-	}
-	return l
+	return line{}
 }
 
 // writer names the run that wrote with a stale token. If there were several attempts, the
@@ -322,7 +292,7 @@ func writer(e ledger.Entry) string {
 
 func (all *glance) pauseLine() line {
 	if all.open.unknown != "" {
-		return line{Level: view.Warn, Text: all.open.unknown + ".", Path: all.v.To("/nodes")}
+		return line{view.Sentence{Level: view.Warn, Text: all.open.unknown + "."}, all.v.To("/nodes")}
 	}
 	var names []string
 	for _, p := range all.open.Pauses {
@@ -332,22 +302,23 @@ func (all *glance) pauseLine() line {
 		return line{}
 	}
 	first := all.open.Pauses[0]
-	return line{
-		Level: view.Warn, Text: "Paused: " + view.And(names) + ".", Path: all.v.To("/jobs"),
+	return line{view.Sentence{
+		Level: view.Warn, Text: "Paused: " + view.And(names) + ".",
 		More: first.By + " " + ago(first.At.Sub(all.v.Now)) + ": " + first.Reason,
-	}
+	}, all.v.To("/jobs")}
 }
 
 func (all *glance) runningLine() line {
-	list := all.with(ledger.Running)
+	list := all.running()
 	if len(list) == 0 {
-		return line{Level: view.Calm, Text: "Nothing is running."}
+		return line{Sentence: view.Sentence{Level: view.Calm, Text: "Nothing is running."}}
 	}
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Job+" (replica "+e.Replica+")")
 	}
-	return line{Level: view.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), view.And(names)), Path: all.v.filtered("/ticks", "outcome=running")}
+	s := view.Sentence{Level: view.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), view.And(names))}
+	return line{s, all.v.To("/ticks") + all.v.Ask("outcome", string(ledger.Running))}
 }
 
 func (all *glance) nextLine() line {
@@ -355,7 +326,7 @@ func (all *glance) nextLine() line {
 	case !all.v.Stale.IsZero(): // none starts before the nodes answer again
 		return line{}
 	case len(all.next.Items) == 0:
-		return lineOf(view.NoTickPlanned(), all.v.To("/jobs"))
+		return line{view.NoTickPlanned(), all.v.To("/jobs")}
 	}
 	n := all.next.Items[0]
 	if i := slices.IndexFunc(all.next.Items, func(n view.Next) bool { return n.Paused == nil }); i >= 0 {
@@ -369,18 +340,12 @@ func (all *glance) nextLine() line {
 	if n.Paused != nil {
 		text = "All next ticks are paused: " + n.Job + " skips its tick "
 	}
-	return line{Level: view.Calm, Text: text + ago(at.Sub(all.v.Now)) + ", at " + all.v.clock(at) + ".", Path: all.v.To("/jobs", n.Job)}
+	return line{view.Sentence{Level: view.Calm, Text: text + ago(at.Sub(all.v.Now)) + ", at " + all.v.clock(at) + "."}, all.v.To("/jobs", n.Job)}
 }
 
-// with returns the entries with one of the outcomes.
-func (all *glance) with(outcomes ...ledger.Outcome) []ledger.Entry {
-	var list []ledger.Entry
-	for _, e := range all.entries {
-		if slices.Contains(outcomes, e.Outcome) {
-			list = append(list, e)
-		}
-	}
-	return list
+// running returns the entries of open runs.
+func (all *glance) running() []ledger.Entry {
+	return slices.DeleteFunc(slices.Clone(all.entries), func(e ledger.Entry) bool { return e.Outcome != ledger.Running })
 }
 
 // countedSince is when the counted ticks begin.

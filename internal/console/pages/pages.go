@@ -62,7 +62,7 @@ func sheets() []sheet {
 // Pages serves the dashboard.
 type Pages struct {
 	cfg       api.Config
-	warnings  func() []string // problems of this replica, as sentences; nil: none
+	warnings  func() []string // problems of this replica, as sentences
 	api       *api.API
 	gate      *gate.Gate
 	sheets    []sheet
@@ -75,7 +75,10 @@ type Pages struct {
 
 // New returns the pages, which read the API. It has the same cfg.
 func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*Pages, error) {
-	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, sheets: sheets(), templates: map[string]*template.Template{}}
+	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, sheets: sheets(), templates: map[string]*template.Template{}, memory: memory{kept: map[string]known{}}}
+	if warnings == nil {
+		p.warnings = func() []string { return nil }
+	}
 	names := []string{"problem", "command"}
 	for _, one := range p.sheets {
 		names = append(names, one.name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/api"
@@ -48,7 +47,7 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 	shown := runPage{ID: id, Last: last, Attempts: attempts.Items, Going: last.Outcome == ledger.Running}
 	v.Title = last.Job + " at " + v.At(last.Tick).Text
 	if v.job {
-		if d, err := read[api.JobDetail](ctx, v, "/jobs/{job}", nil, "job", last.Job); err == nil && len(d.Versions) > 0 {
+		if d, err := read[view.JobDetail](ctx, v, "/jobs/{job}", nil, "job", last.Job); err == nil && len(d.Versions) > 0 {
 			v.ofJob(d.Versions[0].Timezone)
 		}
 	}
@@ -92,7 +91,7 @@ func steps(attempts []view.Tick, took string) []step {
 		if before.Finished != nil {
 			name = "Handed over"
 		}
-		list = append(list, step{name, before.Started, strings.TrimSuffix("replica "+view.Text(before.Replica)+" had it: "+markOf(before.Outcome).Word+"; "+view.Text(before.Reason), "; "), markOf(before.Outcome)})
+		list = append(list, step{name, before.Started, view.Join("; ", "replica "+view.Text(before.Replica)+" had it: "+markOf(before.Outcome).Word, view.Text(before.Reason)), markOf(before.Outcome)})
 	}
 	list = append(list, step{"Claimed", nil, claimText(t), done})
 	if t.Started != nil {
@@ -121,9 +120,9 @@ func claimText(t view.Tick) string {
 		if late > 0 {
 			text += fmt.Sprintf(" (%d not awaited)", late)
 		}
-	}
-	if t.Poll != nil && t.Poll.Rounds != nil {
-		text += " in " + view.Count(*t.Poll.Rounds, "round", "rounds")
+		if t.Poll.Rounds != nil {
+			text += " in " + view.Count(*t.Poll.Rounds, "round", "rounds")
+		}
 	}
 	if t.Token != nil {
 		text += fmt.Sprintf(", token %d", *t.Token)
@@ -141,30 +140,17 @@ func extendedStep(b *view.Beats) step {
 }
 
 func lastStep(t view.Tick, took string) step {
-	var end []string
-	for _, text := range []string{tookText(took, t.Outcome), view.Text(t.Reason)} {
-		if text != "" {
-			end = append(end, text)
-		}
-	}
-	name := "Finished"
+	name, verb := "Finished", "took "
 	switch t.Outcome {
 	case ledger.Running:
-		name = "Running"
+		name, verb = "Running", "for "
 	case ledger.Interrupted:
 		name = "Lost contact"
 	}
-	return step{name, t.Finished, strings.Join(end, "; "), markOf(t.Outcome)}
-}
-
-func tookText(took string, o ledger.Outcome) string {
-	switch {
-	case took == "":
-		return ""
-	case o == ledger.Running:
-		return "for " + took
+	if took != "" {
+		took = verb + took
 	}
-	return "took " + took
+	return step{name, t.Finished, view.Join("; ", took, view.Text(t.Reason)), markOf(t.Outcome)}
 }
 
 // A nodeVote is one node's answer to the claim.

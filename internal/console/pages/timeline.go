@@ -82,11 +82,19 @@ func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
 type drawing struct {
 	*glance
 	ruler
+	runs, idle []ledger.Entry // the ticks that ran, and the others
 }
 
 // draw draws the view.
 func draw(all *glance, span time.Duration) timeline {
-	d := drawing{all, ruler{from: all.v.Now.Add(-span), to: all.v.Now.Add(span / (futurePart - 1))}}
+	d := drawing{glance: all, ruler: ruler{from: all.v.Now.Add(-span), to: all.v.Now.Add(span / (futurePart - 1))}}
+	for _, e := range all.entries {
+		if e.Ran() {
+			d.runs = append(d.runs, e)
+		} else {
+			d.idle = append(d.idle, e)
+		}
+	}
 	now := d.at(d.v.Now)
 	t := timeline{NowX: percent(now), Ahead: percent(100 - now), Grid: d.grid()}
 	if d.cut {
@@ -105,8 +113,8 @@ func draw(all *glance, span time.Duration) timeline {
 	for _, name := range d.laneNames() {
 		add(d.replicaLane(name))
 	}
-	if l := d.idleLane(); len(l.Bars) > 0 {
-		add(l)
+	if len(d.idle) > 0 {
+		add(d.idleLane())
 	}
 	add(d.plannedLane())
 	t.Height = y
@@ -120,8 +128,8 @@ func (d drawing) laneNames() []string {
 	for _, one := range d.replicas.Items {
 		names = append(names, one.ID)
 	}
-	for _, e := range d.entries {
-		if e.Replica != "" && e.Ran() {
+	for _, e := range d.runs {
+		if e.Replica != "" {
 			names = append(names, e.Replica)
 		}
 	}
@@ -136,12 +144,12 @@ func (d drawing) replicaLane(name string) lane {
 			l.About = one.State
 		}
 	}
-	for _, e := range d.entries {
-		if e.Replica == name && e.Ran() {
+	for _, e := range d.runs {
+		if e.Replica == name {
 			l.Bars = append(l.Bars, d.runBar(e))
 		}
 	}
-	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), view.Count(ran(d.entries), "tick", "ticks"))
+	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), view.Count(len(d.runs), "tick", "ticks"))
 	for _, c := range d.v.p.contests.since(d.from) {
 		if name == d.v.p.cfg.ID {
 			l.Bars = append(l.Bars, d.point(c.at, bar{
@@ -151,17 +159,6 @@ func (d drawing) replicaLane(name string) lane {
 		}
 	}
 	return l
-}
-
-// ran counts the ticks that ran.
-func ran(entries []ledger.Entry) int {
-	n := 0
-	for _, e := range entries {
-		if e.Ran() {
-			n++
-		}
-	}
-	return n
 }
 
 // runBar is the bar of a run.
@@ -179,28 +176,24 @@ func (d drawing) runBar(e ledger.Entry) bar {
 	if took != "" {
 		head += " after " + took
 	}
-	said := []string{
-		head, "tick " + d.v.clock(e.Tick) + ", started " + d.v.clock(e.Started),
-		strings.TrimSuffix(fmt.Sprintf("token %d, votes %s", e.Token, view.Text(row.Votes)), ", votes "), e.Reason.String(), firstLine(e.Error),
-	}
+	again := ""
 	if e.Interruptions > 0 {
-		said = append(said, "run again: an attempt on "+e.InterruptedOn+" was interrupted")
+		again = "run again: an attempt on " + e.InterruptedOn + " was interrupted"
 	}
-	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
+	title := view.Join("\n", head, "tick "+d.v.clock(e.Tick)+", started "+d.v.clock(e.Started),
+		strings.TrimSuffix(fmt.Sprintf("token %d, votes %s", e.Token, view.Text(row.Votes)), ", votes "), e.Reason.String(), firstLine(e.Error), again)
 	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.v.runPath(e)}
 }
 
 // idleLane has the ticks that did not run.
 func (d drawing) idleLane() lane {
 	l := lane{Name: "no run", About: "skipped or missed"}
-	for _, e := range d.entries {
-		if !e.Ran() {
-			m := markOf(e.Outcome)
-			l.Bars = append(l.Bars, d.point(e.OrderKey(), bar{
-				mark: m, Kind: "tick", Path: d.v.runPath(e),
-				Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, d.v.clock(e.Tick), e.Reason),
-			}))
-		}
+	for _, e := range d.idle {
+		m := markOf(e.Outcome)
+		l.Bars = append(l.Bars, d.point(e.OrderKey(), bar{
+			mark: m, Kind: "tick", Path: d.v.runPath(e),
+			Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, d.v.clock(e.Tick), e.Reason),
+		}))
 	}
 	return l
 }
@@ -237,21 +230,20 @@ func (l *lane) stack() {
 	for i := range l.Bars {
 		b := &l.Bars[i]
 		b.to = max(b.to, b.from+leastWide)
-		if b.lost() > 0 {
-			if below < 0 {
-				below, ends = len(ends), append(ends, b.to)
-			}
-			b.Y, b.X, b.Width = below*barStep, percent(b.from), percent(b.to-b.from)
-			continue
-		}
 		row := slices.IndexFunc(ends, func(end float64) bool { return end <= b.from })
+		if b.lost() > 0 {
+			row = below
+		}
 		switch {
 		case row >= 0:
 			ends[row] = b.to
-		case len(ends) < mostRows:
+		case len(ends) < mostRows, b.lost() > 0:
 			row, ends = len(ends), append(ends, b.to)
 		default:
 			row = mostRows - 1
+		}
+		if b.lost() > 0 {
+			below = row
 		}
 		b.Y, b.X, b.Width = row*barStep, percent(b.from), percent(b.to-b.from)
 	}
@@ -324,31 +316,20 @@ type contest struct {
 // so each replica knows only its own.
 type contests struct {
 	mu   sync.Mutex
-	ring [mostContests]contest
-	n    int
-}
-
-func (c *contests) add(one contest) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ring[c.n%mostContests] = one
-	c.n++
+	list []contest
 }
 
 // since returns the contests lost since a time.
 func (c *contests) since(from time.Time) []contest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var list []contest
-	for _, one := range c.ring[:min(c.n, mostContests)] {
-		if one.at.After(from) {
-			list = append(list, one)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(c.list), func(one contest) bool { return !one.at.After(from) })
 }
 
 // Lost records a lost contest.
 func (p *Pages) Lost(job string, tick time.Time) {
-	p.contests.add(contest{job: job, tick: tick, at: time.Now()})
+	c := &p.contests
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list[max(0, len(c.list)-mostContests+1):], contest{job: job, tick: tick, at: time.Now()})
 }

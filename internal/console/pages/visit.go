@@ -42,11 +42,8 @@ func (v *visit) asOf() time.Time {
 // OneStore reports whether one store keeps everything, which has no votes.
 func (v *visit) OneStore() bool { return v.p.cfg.Control.Health.OneStore() }
 
-// Replica is the one that serves the page, and Version its release.
-func (v *visit) Replica() string { return v.p.cfg.ID }
-
-// Version is that of the replica.
-func (v *visit) Version() string { return v.p.cfg.Version }
+// Server is the replica that serves the page.
+func (v *visit) Server() view.Host { return v.p.cfg.Host }
 
 // titleOf is the title of a sheet.
 func (p *Pages) titleOf(s sheet) string {
@@ -56,22 +53,25 @@ func (p *Pages) titleOf(s sheet) string {
 	return s.title
 }
 
-// Places lists the entries of the navigation.
-func (v *visit) Places() []place {
-	var list []place
+// Navigation lists the links to the main pages.
+func (v *visit) Navigation() []link {
+	var list []link
 	for _, s := range v.p.sheets {
 		if path := strings.TrimSuffix(s.path, "{$}"); path == s.under {
-			list = append(list, place{v.To(path), v.p.titleOf(s), s.under == v.sheet.under})
+			list = append(list, link{v.p.titleOf(s), v.To(path), s.under == v.sheet.under})
 		}
 	}
 	return list
 }
 
-// A place is an entry of the navigation.
-type place struct {
-	Path, Title string
-	Here        bool
+// A link is one of several, one of which may lead to this page.
+type link struct {
+	Text, Path string
+	Here       bool
 }
+
+// Choices are the possible values of a parameter of the API's route.
+func (v *visit) Choices(path, name string) []string { return v.p.api.Choices(path, name) }
 
 // May reports whether the user has the role.
 func (v *visit) May(role string) bool { return v.ID.Role.Allows(identity.Role(role)) && role != "" }
@@ -98,8 +98,7 @@ func read[T any](ctx context.Context, v *visit, path string, query url.Values, i
 	return lastKnown(v, key, func() (T, error) {
 		got, err := v.p.api.Read(ctx, r, v.ID, path, query)
 		if err != nil {
-			var none T
-			return none, err
+			return *new(T), err
 		}
 		return got.(T), nil
 	})
@@ -148,16 +147,11 @@ func (a address) Login() string {
 
 // With is this page with some values of its query replaced; "" removes a value.
 func (a address) With(pairs ...string) string {
-	query := url.Values{}
-	for name, values := range a.query {
-		if name != "done" {
-			query[name] = values
-		}
-	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		query.Del(pairs[i])
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
+	query := maps.Clone(a.query)
+	query.Del("done")
+	for pair := range slices.Chunk(pairs, 2) {
+		if query.Set(pair[0], pair[1]); pair[1] == "" {
+			query.Del(pair[0])
 		}
 	}
 	path := a.Base + a.url.EscapedPath()
@@ -175,25 +169,21 @@ func (a address) Has(name, value string) bool {
 	return slices.Contains(strings.Split(strings.Join(a.query[name], ","), ","), value)
 }
 
-// A pair is a name with its value.
-type pair struct{ Name, Value string }
-
 // Kept are the values of the query that a change of the time zone keeps.
-func (a address) Kept() []pair {
-	var list []pair
-	for _, name := range slices.Sorted(maps.Keys(a.query)) {
-		for _, value := range a.query[name] {
-			if name != "tz" && name != "done" {
-				list = append(list, pair{name, value})
-			}
-		}
-	}
-	return list
+func (a address) Kept() url.Values {
+	kept := maps.Clone(a.query)
+	kept.Del("tz")
+	kept.Del("done")
+	return kept
 }
 
-// Ask formats a value of a query for appending to To.
+// Ask formats a value of a query for appending to To, which may have a time zone.
 func (a address) Ask(name, value string) string {
-	return join(a.To("/"), name+"="+url.QueryEscape(value))
+	separator := "?"
+	if a.query.Get("tz") != "" {
+		separator = "&"
+	}
+	return separator + name + "=" + url.QueryEscape(value)
 }
 
 // runPath is the page of a run, "" if there is none.
@@ -204,8 +194,11 @@ func (a address) runPath(e ledger.Entry) string {
 	return a.To("/runs", e.ID())
 }
 
-// more is the address of the next page.
-func (a address) more(next *string) string {
+// HasAny reports whether the query has a value of one of the names.
+func (a address) HasAny(names ...string) bool { return len(a.only(names...)) > 0 }
+
+// More is the address of the next page; "" if there is none.
+func (a address) More(next *string) string {
 	if next == nil {
 		return ""
 	}
@@ -223,20 +216,6 @@ func (a address) only(names ...string) url.Values {
 		}
 	}
 	return part
-}
-
-// filtered is the address of a page with a query.
-func (a address) filtered(path, query string) string {
-	to := a.To(path)
-	return to + join(to, query)
-}
-
-// join returns a query part with the separator that the path needs.
-func join(path, part string) string {
-	if strings.Contains(path, "?") {
-		return "&" + part
-	}
-	return "?" + part
 }
 
 // mostKept bounds the results that are kept for outages.
@@ -257,23 +236,10 @@ type known struct {
 func (m *memory) keep(key string, data any, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept == nil {
-		m.kept = map[string]known{}
-	}
 	if _, ok := m.kept[key]; !ok && len(m.kept) >= mostKept {
-		m.dropOldest()
+		delete(m.kept, slices.MinFunc(slices.Collect(maps.Keys(m.kept)), func(x, y string) int { return m.kept[x].at.Compare(m.kept[y].at) }))
 	}
 	m.kept[key] = known{data, now}
-}
-
-func (m *memory) dropOldest() {
-	var oldest string
-	for key, k := range m.kept {
-		if o, ok := m.kept[oldest]; !ok || k.at.Before(o.at) {
-			oldest = key
-		}
-	}
-	delete(m.kept, oldest)
 }
 
 func (m *memory) find(key string) (data any, at time.Time, ok bool) {

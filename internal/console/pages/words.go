@@ -178,15 +178,9 @@ type mark struct{ Class, Shape, Word string }
 func wordOf(word any) string {
 	switch word := word.(type) {
 	case *ledger.Outcome:
-		if word == nil {
-			return ""
-		}
-		return string(*word)
+		return view.Text(word)
 	case *ledger.Trigger:
-		if word == nil {
-			return ""
-		}
-		return strings.ReplaceAll(string(*word), "_", " ")
+		return strings.ReplaceAll(view.Text(word), "_", " ")
 	case *string:
 		return view.Text(word)
 	}

@@ -49,13 +49,13 @@ func NewCommand(command commands.Command) Command {
 		row.Concurrency = &command.Concurrency
 	}
 	if command.Kind == commands.Trigger && asked {
-		row.Run = Optional(TriggeredRun(command).ID())
+		row.Run = Optional(triggeredRun(command).ID())
 	}
 	return row
 }
 
-// TriggeredRun returns what is known of a triggered run before it begins.
-func TriggeredRun(command commands.Command) ledger.Entry {
+// triggeredRun returns what is known of a triggered run before it begins.
+func triggeredRun(command commands.Command) ledger.Entry {
 	return ledger.Entry{Job: command.Job, Tick: command.At, Order: command.At, Stream: commands.StreamManual}
 }
 

@@ -78,10 +78,7 @@ func (r Reader) CompareSets(ctx context.Context, from, to string) (Comparison, e
 		return Comparison{}, err
 	}
 	b, err := r.JobSet(ctx, to)
-	if err != nil {
-		return Comparison{}, err
-	}
-	return Compare(from, to, a, b), nil
+	return Compare(from, to, a, b), err
 }
 
 // A Comparison lists the differences between two sets of jobs.
@@ -119,9 +116,7 @@ const (
 func Compare(from, to string, a, b roster.JobSet) Comparison {
 	before, after := byKey(a), byKey(b)
 	c := Comparison{From: from, To: to, Changes: []JobChange{}}
-	all := maps.Clone(before)
-	maps.Copy(all, after)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
+	for _, key := range keysOf(before, after) {
 		x, had := before[key]
 		y, has := after[key]
 		if had && has && x.Hash == y.Hash && x.Name == y.Name {
@@ -156,36 +151,31 @@ func byKey(set roster.JobSet) map[string]roster.JobText {
 
 // SettingChanges lists the settings that differ, sorted by key. A missing job has none.
 func SettingChanges(from, to any) []SettingChange {
-	before, after := map[string]string{}, map[string]string{}
+	before, after := map[string]*string{}, map[string]*string{}
 	flatten(before, "", from)
 	flatten(after, "", to)
-	all := maps.Clone(before)
-	maps.Copy(all, after)
 	list := []SettingChange{}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		x, had := before[key]
-		y, has := after[key]
-		if had == has && x == y {
-			continue
+	for _, key := range keysOf(before, after) {
+		if x, y := before[key], after[key]; x == nil || y == nil || *x != *y {
+			list = append(list, SettingChange{Key: key, From: x, To: y})
 		}
-		change := SettingChange{Key: key}
-		if had {
-			change.From = &x
-		}
-		if has {
-			change.To = &y
-		}
-		list = append(list, change)
 	}
 	return list
 }
 
+// keysOf returns the keys of both maps, sorted.
+func keysOf[V any](x, y map[string]V) []string {
+	all := maps.Clone(x)
+	maps.Copy(all, y)
+	return slices.Sorted(maps.Keys(all))
+}
+
 // flatten maps the path of every value that is not an object to its text.
-func flatten(into map[string]string, path string, v any) {
+func flatten(into map[string]*string, path string, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
 		if path != "" {
-			into[path] = valueText(v)
+			into[path] = new(valueText(v))
 		}
 		return
 	}

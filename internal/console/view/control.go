@@ -54,45 +54,40 @@ func invalid(format string, args ...any) error {
 	return &InvalidError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// resolveJob returns the command with the key of its job, and ErrNotFound for an unknown job. It
-// reads the directory anew, since a cached one may be too old to act on.
-func (c Control) resolveJob(ctx context.Context, command commands.Command) (commands.Command, error) {
+// resolveJob returns the command with the key of its job, and what was published of the job;
+// ErrNotFound for an unknown job. It reads the directory anew, since a cached one may be too old to
+// act on.
+func (c Control) resolveJob(ctx context.Context, command commands.Command) (commands.Command, roster.JobInfo, error) {
 	c.Cache.Drop()
-	if command.Job == "" {
-		return command, nil
+	if command.Job == "" && command.Kind != commands.Backfill { // of a tag or of all jobs
+		return command, roster.JobInfo{}, nil
 	}
 	d, err := c.Directory(ctx)
 	if err != nil {
-		return command, err
+		return command, roster.JobInfo{}, err
 	}
 	command.Job = d.Key(command.Job)
 	unknown := d.Require(command.Job)
 	if unknown == nil || command.Kind != commands.Resume {
-		return command, unknown
+		return command, d.Last[command.Job].JobInfo, unknown
 	}
 	// A pause outlives the other records of a removed job.
 	open, err := c.Records.Commands.Open(ctx)
 	if err == nil && !slices.ContainsFunc(open.Pauses, func(p commands.Command) bool { return p.Job == command.Job }) {
 		err = unknown
 	}
-	return command, err
+	return command, roster.JobInfo{}, err
 }
 
 // Trigger requests one run of a job, now. The row names the job, and its run, by the key.
 func (c Control) Trigger(ctx context.Context, command commands.Command) (Command, error) {
 	command.Kind = commands.Trigger
-	command, err := c.resolveJob(ctx, command)
+	command, job, err := c.resolveJob(ctx, command)
+	if err == nil && len(command.Params) > 0 && c.CheckParams != nil {
+		err = c.CheckParams(job, command.Params)
+	}
 	if err != nil {
 		return Command{}, err
-	}
-	if len(command.Params) > 0 && c.CheckParams != nil {
-		d, err := c.Directory(ctx)
-		if err == nil {
-			err = c.CheckParams(d.Last[command.Job].JobInfo, command.Params)
-		}
-		if err != nil {
-			return Command{}, err
-		}
 	}
 	return c.do(ctx, command)
 }
@@ -114,7 +109,7 @@ func (c Control) PauseOrResume(ctx context.Context, command commands.Command, id
 	doubt := ""
 	if id != "" {
 		command, err = c.resumeOf(ctx, command, id)
-	} else if command, err = c.resolveJob(ctx, command); err == nil {
+	} else if command, _, err = c.resolveJob(ctx, command); err == nil {
 		doubt, err = c.doubt(ctx, command)
 	}
 	if err == nil {
@@ -130,30 +125,19 @@ func (c Control) resumeOf(ctx context.Context, command commands.Command, id stri
 	if err != nil {
 		return command, err
 	}
-	i := slices.IndexFunc(open.Pauses, func(p commands.Command) bool { return p.ID == id })
-	var target commands.Command
-	if i >= 0 {
-		target = open.Pauses[i]
-	} else if target, err = c.audited(ctx, command.ID); err != nil {
+	list, i := open.Pauses, slices.IndexFunc(open.Pauses, func(p commands.Command) bool { return p.ID == id })
+	if i < 0 && command.ID != "" { // the request may have ended it before
+		list, err = c.Records.Commands.Audit(ctx, commands.KeepAudit)
+		i = slices.IndexFunc(list, func(a commands.Command) bool { return a.ID == command.ID })
+	}
+	switch {
+	case i >= 0:
+		command.Kind, command.Job, command.Tag, command.All = commands.Resume, list[i].Job, list[i].Tag, list[i].All
+		return command, nil
+	case err != nil:
 		return command, err
 	}
-	if target.ID == "" {
-		return command, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
-	}
-	command.Kind, command.Job, command.Tag, command.All = commands.Resume, target.Job, target.Tag, target.All
-	return command, nil
-}
-
-// audited returns the audited command with an ID, zero if there is none.
-func (c Control) audited(ctx context.Context, id string) (commands.Command, error) {
-	if id == "" {
-		return commands.Command{}, nil
-	}
-	audit, err := c.Records.Commands.Audit(ctx, commands.KeepAudit)
-	if i := slices.IndexFunc(audit, func(a commands.Command) bool { return a.ID == id }); i >= 0 {
-		return audit[i], nil
-	}
-	return commands.Command{}, err
+	return command, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
 }
 
 // doubt says why a pause or resume may be a mistake; "" if nothing speaks against it.
@@ -187,7 +171,7 @@ const maxCancelled = 100
 func (c Control) Cancel(ctx context.Context, command commands.Command, waiting bool) (Cancelled, error) {
 	command.Kind = commands.Cancel
 	name := command.Job
-	command, err := c.resolveJob(ctx, command)
+	command, _, err := c.resolveJob(ctx, command)
 	if err != nil {
 		return Cancelled{}, err
 	}
@@ -197,7 +181,7 @@ func (c Control) Cancel(ctx context.Context, command commands.Command, waiting b
 			return done, err
 		}
 	}
-	list, err := c.RunsOf(ctx, name, ledger.Query{Limit: maxCancelled, Outcomes: []ledger.Outcome{ledger.Running}})
+	list, err := c.entriesOf(ctx, name, false, ledger.Query{Limit: maxCancelled, Outcomes: []ledger.Outcome{ledger.Running}})
 	if err != nil {
 		return done, err
 	}
@@ -244,26 +228,24 @@ func (c Control) withdraw(ctx context.Context, command commands.Command) ([]Comm
 	return closed, errors.Join(errs...)
 }
 
-// planned returns the ticks that a backfill would run, oldest first, and the completed
-// command. It computes them from the published schedule.
-func (c Control) planned(ctx context.Context, command commands.Command) ([]time.Time, commands.Command, error) {
-	command.Kind = commands.Backfill
+// Backfill requests the backfill and returns the ticks that it will run, oldest first, by the
+// published schedule; dry only returns them.
+func (c Control) Backfill(ctx context.Context, command commands.Command, dry bool) ([]time.Time, error) {
 	name := command.Job
-	c.Cache.Drop()
-	d, err := c.Directory(ctx)
+	command.Kind = commands.Backfill
+	command, job, err := c.resolveJob(ctx, command)
 	if err != nil {
-		return nil, command, err
+		return nil, err
 	}
-	command.Job = d.Key(name)
-	if err := d.Require(command.Job); err != nil {
-		return nil, command, err
-	}
-	schedule, ok := c.schedule(d.Last[command.Job].JobInfo)
+	schedule, ok := c.schedule(job)
 	if !ok {
-		return nil, command, &ImpossibleError{Msg: "the schedule of " + name + " is too long to be published: give the replicas' configuration with --config"}
+		return nil, &ImpossibleError{Msg: "the schedule of " + name + " is too long to be published: give the replicas' configuration with --config"}
 	}
 	ticks, err := plan(command, name, schedule, time.Now())
-	return ticks, command, err
+	if err == nil && !dry {
+		_, err = c.Records.Commands.Do(ctx, command)
+	}
+	return ticks, err
 }
 
 func plan(command commands.Command, name string, schedule schedule.Schedule, now time.Time) ([]time.Time, error) {
@@ -286,16 +268,6 @@ func shown(t time.Time) string {
 		return "-"
 	}
 	return *Stamp(t)
-}
-
-// Backfill requests the backfill and returns the ticks that it will run; dry only returns them.
-func (c Control) Backfill(ctx context.Context, command commands.Command, dry bool) ([]time.Time, error) {
-	ticks, command, err := c.planned(ctx, command)
-	if err != nil || dry {
-		return ticks, err
-	}
-	_, err = c.Records.Commands.Do(ctx, command)
-	return ticks, err
 }
 
 // Release takes the lock that command.Job names from its holder by force, and writes that to

@@ -273,17 +273,16 @@ func TickHealth(latest []Tick, cut bool, since string) Sentence {
 		}
 	}
 	var parts []string
-	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.Missed, ledger.Cancelled, ledger.Skipped, ledger.Unreadable} {
-		if counts[o] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	if refused > 0 {
-		parts = append(parts, fmt.Sprintf("%d with refused writes", refused))
+	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.Missed, ledger.Cancelled, ledger.Skipped, ledger.Unreadable} {
+		add(counts[o], string(o))
 	}
-	if again > 0 {
-		parts = append(parts, fmt.Sprintf("%d interrupted and run again", again))
-	}
+	add(refused, "with refused writes")
+	add(again, "interrupted and run again")
 	if len(parts) == 0 {
 		return Sentence{Level: Calm, Text: "No tick has ended since " + since + "."}
 	}
@@ -325,10 +324,8 @@ func ReplicaHealth(replicas []Replica, latest []Tick, asOf time.Time) (s Sentenc
 	odd = append(odd, lost...)
 	s = Sentence{Level: Good, Text: Count(present, "replica", "replicas")}
 	switch {
-	case present == 0 && len(lost) > 0:
-		return Sentence{Bad, "No replica runs, so no tick starts; " + And(lost) + ".", "Start one with quorate run."}, false
 	case present == 0:
-		return Sentence{Bad, "No replica runs, so no tick starts.", "Start one with quorate run."}, false
+		return Sentence{Bad, Join("; ", "No replica runs, so no tick starts", And(lost)) + ".", "Start one with quorate run."}, false
 	case ready == 0:
 		s.Level, s.Text = Bad, s.Text+", none ready: "+And(odd)
 	case len(odd) > 0:

@@ -38,9 +38,9 @@ type Job struct {
 	Info roster.JobInfo `json:"-"`
 }
 
-// JobsIn lists the versions of all jobs, or of the named ones, with the last tick of each. One
-// request reads the last records of all jobs. See MarkPaused for pauses.
-func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job, error) {
+// jobs lists the versions of all jobs, or of the named ones, with the last tick of each. One
+// request reads the last records of all jobs. See markPaused for pauses.
+func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, error) {
 	now, versions := time.Now(), d.of(names)
 	ask := make([]ledger.Stretch, len(versions))
 	for i, v := range versions {
@@ -77,20 +77,57 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 	return rows, nil
 }
 
+// A JobDetail is one job.
+type JobDetail struct {
+	Job      string    `json:"job" jsonschema:"Its current name."`
+	Versions []Job     `json:"versions" jsonschema:"Served versions, or the one served last."`
+	Next     []Next    `json:"next" jsonschema:"Next ticks."`
+	Open     []Command `json:"open" jsonschema:"Pending requests and pauses."`
+	Unknown  *string   `json:"unknown,omitempty" jsonschema:"Why pauses and requests are not known: the nodes are new or have restarted. Else missing."`
+}
+
+// nextOfJob is how many next ticks a job shows.
+const nextOfJob = 10
+
+// Job returns the job that is or was called name.
+func (r Reader) Job(ctx context.Context, name string) (JobDetail, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return JobDetail{}, err
+	}
+	rows, err := r.jobs(ctx, d, name)
+	if err != nil {
+		return JobDetail{}, err
+	}
+	if len(rows) == 0 {
+		return JobDetail{}, d.Require(d.Key(name))
+	}
+	next, err := r.next(d, name, time.Now(), nextOfJob)
+	if err != nil {
+		return JobDetail{}, err
+	}
+	open, unknown, err := r.OpenCommands(ctx)
+	d.markNext(next, open.Pauses, unknown)
+	markPaused(rows, open.Pauses)
+	last := slices.MaxFunc(rows, func(x, y Job) int { return x.Info.Published.Compare(y.Info.Published) })
+	detail := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []Command{}, Unknown: Optional(unknown)}
+	for _, command := range slices.Concat(open.Pauses, open.Requests) {
+		if command.All || command.Job == last.Key || slices.Contains(last.Info.Tags, command.Tag) {
+			detail.Open = append(detail.Open, NewCommand(command))
+		}
+	}
+	return detail, err
+}
+
 // lastRecords is how many records of a job are read to find its last tick. A tick
 // rarely has more.
 const lastRecords = 3
 
-// MarkPaused sets Paused of each job. Unknown is that of OpenCommands.
-func (r Reader) MarkPaused(ctx context.Context, rows []Job) (unknown string, err error) {
-	open, unknown, err := r.OpenCommands(ctx)
-	if err != nil {
-		return "", err
-	}
+// markPaused sets Paused of each job.
+func markPaused(rows []Job, pauses []commands.Command) {
 	for i, row := range rows {
-		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses))
+		rows[i].Paused = Optional(row.Info.PausedBy(pauses))
 	}
-	return unknown, nil
 }
 
 // A Next is a planned tick.
@@ -107,7 +144,7 @@ func (n Next) Remark() string {
 	if n.Paused == nil {
 		return Text(n.Note)
 	}
-	return strings.TrimSuffix("will be skipped, "+*n.Paused+"; "+Text(n.Note), "; ")
+	return Join("; ", "will be skipped, "+*n.Paused, Text(n.Note))
 }
 
 // NewNext returns a planned tick, which starts at start, as a row.
@@ -118,7 +155,7 @@ func NewNext(job string, p schedule.Planned, start time.Time) Next {
 	}
 	row.Start = Stamp(start)
 	if delay := start.Sub(p.Tick); delay > 0 {
-		row.Note = Optional(strings.TrimPrefix(p.Note+"; starts "+delay.String()+" later (jitter)", "; "))
+		row.Note = Optional(Join("; ", p.Note, "starts "+delay.String()+" later (jitter)"))
 	}
 	return row
 }
@@ -131,31 +168,28 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.NextIn(d, job, from, limit)
-	if err != nil || r.Records.Commands == nil {
-		return rows, err
-	}
-	open, unknown, err := r.OpenCommands(ctx)
+	rows, err := r.next(d, job, from, limit)
 	if err != nil {
 		return nil, err
 	}
-	d.MarkNext(rows, open.Pauses, unknown)
-	return rows, nil
+	open, unknown, err := r.OpenCommands(ctx)
+	d.markNext(rows, open.Pauses, unknown)
+	return rows, err
 }
 
-// MarkNext sets Paused of each tick, or says in its note that pauses are not known.
-func (d Directory) MarkNext(rows []Next, pauses []commands.Command, unknown string) {
+// markNext sets Paused of each tick, or says in its note that pauses are not known.
+func (d Directory) markNext(rows []Next, pauses []commands.Command, unknown string) {
 	for i, row := range rows {
 		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(pauses))
 		if unknown != "" && rows[i].Paused == nil {
-			rows[i].Note = Optional(strings.TrimPrefix(Text(row.Note)+"; it is not known yet whether it is paused", "; "))
+			rows[i].Note = Optional(Join("; ", Text(row.Note), "it is not known yet whether it is paused"))
 		}
 	}
 }
 
-// NextIn is Next for callers that have the directory; it does not set Paused. It computes
+// next is Next for callers that have the directory; it does not set Paused. It computes
 // the first tick of each job, and further ticks only as they are listed.
-func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Next, error) {
+func (r Reader) next(d Directory, job string, from time.Time, limit int) ([]Next, error) {
 	keys := d.Keys
 	if job != "" {
 		if err := d.Require(d.Key(job)); err != nil {

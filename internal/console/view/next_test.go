@@ -30,7 +30,7 @@ func TestNextSaysTheJitter(t *testing.T) {
 	if _, err := peers.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := view.Reader{Records: store.Records{Roster: peers}}.Next(t.Context(), "", at, 6)
+	rows, err := view.Reader{Records: store.Records{Roster: peers, Commands: new(schedtest.Commands)}}.Next(t.Context(), "", at, 6)
 	if err != nil || len(rows) != 6 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -78,7 +78,7 @@ func TestNextHasWhatJitterDelays(t *testing.T) {
 		at.Add(-time.Second): at, at: at, at.Add(time.Millisecond): at, start.Add(-time.Millisecond): at,
 		start: at.Add(time.Hour), start.Add(time.Minute): at.Add(time.Hour),
 	} {
-		rows, err := view.Reader{Records: store.Records{Roster: peers}}.Next(t.Context(), "", from, 2)
+		rows, err := view.Reader{Records: store.Records{Roster: peers, Commands: new(schedtest.Commands)}}.Next(t.Context(), "", from, 2)
 		if err != nil || len(rows) != 2 || rows[0].Tick != *view.Stamp(want) || rows[1].Tick != *view.Stamp(want.Add(time.Hour)) {
 			t.Errorf("from %s: %+v, %v, want the tick %s and the one after it", from, rows, err, want)
 		}

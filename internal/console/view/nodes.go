@@ -164,10 +164,7 @@ func distance(n health.Node) (rtt, offset *float64) {
 	return millis(n.RTT), millis(n.Offset)
 }
 
-func millis(d time.Duration) *float64 {
-	ms := float64(d.Round(10*time.Microsecond)) / 1e6
-	return &ms
-}
+func millis(d time.Duration) *float64 { return new(float64(d.Round(10*time.Microsecond)) / 1e6) }
 
 // A Checkup is the verdict on all nodes, and on the machine that has checked them.
 type Checkup struct {
@@ -297,7 +294,6 @@ func LockRows(held []locking.Holding) []Lock {
 	return rows
 }
 
-// lockRow returns a held lock as a row.
 func lockRow(h locking.Holding) Lock {
 	row := Lock{
 		Job: h.Name, State: lockState(h), Holder: Optional(h.Holder), Tick: Stamp(h.Tick), Token: Optional(h.Token),
@@ -309,8 +305,7 @@ func lockRow(h locking.Holding) Lock {
 		row.OnCrash = Optional(map[locking.Mode]string{locking.AtMostOnce: "skip", locking.AtLeastOnce: "rerun"}[h.Mode])
 	}
 	if h.Left != locking.Endless {
-		left := h.Left.Milliseconds()
-		row.LeftMillis = &left
+		row.LeftMillis = new(h.Left.Milliseconds())
 	}
 	return row
 }

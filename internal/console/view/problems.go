@@ -81,7 +81,7 @@ type Problems struct {
 // a while again.
 type survey struct {
 	began time.Time
-	jobs  map[string]known // by key
+	jobs  map[string]*known // by key
 }
 
 // known is what was read of one job.
@@ -124,10 +124,8 @@ func (p *Problems) Read(ctx context.Context, r Reader, latest []ledger.Entry, fr
 	}
 	list := make([]JobProblems, len(d.Keys))
 	for i, key := range d.Keys {
-		k := s.jobs[key]
-		k.forget(now.Add(-ProblemSpan))
-		s.jobs[key] = k
-		list[i] = k.sum(d, key, now.Add(-ProblemSpan))
+		s.jobs[key].forget(now.Add(-ProblemSpan))
+		list[i] = s.jobs[key].sum(d, key, now.Add(-ProblemSpan))
 	}
 	p.known.Store(s)
 	return list, nil
@@ -138,26 +136,28 @@ func newSurvey(last *survey, d Directory, latest []ledger.Entry, from, now time.
 	if last == nil {
 		last = &survey{began: now}
 	}
-	s := &survey{began: last.began, jobs: make(map[string]known, len(d.Keys))}
+	s := &survey{began: last.began, jobs: make(map[string]*known, len(d.Keys))}
 	of := map[string][]ledger.Entry{}
 	for _, e := range latest {
 		if key := d.Key(e.Job); !e.OrderKey().Before(from) && !e.Plain() {
 			of[key] = append(of[key], e)
 		}
 	}
-	again := now.Sub(last.began) > readAgainAfter && !slices.ContainsFunc(d.Keys, func(key string) bool { return !last.jobs[key].next.IsZero() })
+	unread := func(key string) bool { return last.jobs[key] != nil && !last.jobs[key].next.IsZero() }
+	again := now.Sub(last.began) > readAgainAfter && !slices.ContainsFunc(d.Keys, unread)
 	if again {
 		s.began = now
 	}
 	before := from.Add(-time.Millisecond)
 	for _, key := range d.Keys {
-		k, ok := last.jobs[key]
-		if !ok || k.until.Before(now.Add(-ProblemSpan)) {
-			k = known{from: from, until: now, next: before}
-		} else if again {
-			k.next = before
+		k := known{from: from, until: now, next: before}
+		if old := last.jobs[key]; old != nil && !old.until.Before(now.Add(-ProblemSpan)) {
+			if k = *old; again {
+				k.next = before
+			}
 		}
-		s.jobs[key] = k.with(of[key], from, time.Time{})
+		k.replace(of[key], from, time.Time{})
+		s.jobs[key] = &k
 	}
 	return s
 }
@@ -177,10 +177,9 @@ func (s *survey) read(ctx context.Context, store ledger.Skimmer, from, now time.
 			}
 		}
 		k.until = now
-		s.jobs[key] = k
 	}
 	// What is new comes first: what was known of a job is lost if it does not join on.
-	for left := problemsAtOnce; len(fresh) > 0; {
+	for left := problemsAtOnce; left > 0 && len(fresh) > 0; {
 		cost, err := s.search(ctx, store, fresh)
 		if err != nil {
 			return err
@@ -189,11 +188,8 @@ func (s *survey) read(ctx context.Context, store ledger.Skimmer, from, now time.
 		fresh = slices.DeleteFunc(fresh, func(f ledger.Stretch) bool { return f.NotAfter.Before(f.Since) })
 		for i, f := range fresh {
 			if fresh[i].Limit = min(mostInStretch, stretchFactor*f.Limit); left <= 0 {
-				s.jobs[f.Job] = s.jobs[f.Job].since(f.NotAfter.Add(time.Millisecond))
+				s.jobs[f.Job].drop(f.NotAfter.Add(time.Millisecond))
 			}
-		}
-		if left <= 0 {
-			break
 		}
 	}
 	slices.SortStableFunc(open, func(x, y ledger.Stretch) int { return y.NotAfter.Compare(x.NotAfter) })
@@ -241,7 +237,6 @@ func (s *survey) readOn(ctx context.Context, store ledger.Skimmer, since time.Ti
 			case p.NotAfter.Before(k.from):
 				k.from = p.NotAfter.Add(time.Millisecond)
 			}
-			s.jobs[p.Job] = k
 		}
 	}
 	return nil
@@ -266,16 +261,17 @@ func (s *survey) search(ctx context.Context, store ledger.Skimmer, ask []ledger.
 		if ask[i].Limit >= mostInStretch && rest.Equal(ask[i].NotAfter) { // no stretch can hold this tick
 			rest = rest.Add(-time.Millisecond)
 		}
-		k := s.jobs[ask[i].Job].with(f.Entries, down, ask[i].NotAfter)
+		k := s.jobs[ask[i].Job]
+		k.replace(f.Entries, down, ask[i].NotAfter)
 		k.trimmed = later(k.trimmed, f.Trimmed)
-		s.jobs[ask[i].Job], ask[i].NotAfter = k, rest
+		ask[i].NotAfter = rest
 	}
 	return cost, nil
 }
 
-// with replaces the entries from one time to another, zero: to the last, by those that are not
+// replace replaces the entries from one time to another, zero: to the last, by those that are not
 // plain, newest first.
-func (k known) with(list []ledger.Entry, from, to time.Time) known {
+func (k *known) replace(list []ledger.Entry, from, to time.Time) {
 	var found []trouble
 	for _, t := range k.found {
 		if !to.IsZero() && t.at.After(to) {
@@ -292,14 +288,12 @@ func (k known) with(list []ledger.Entry, from, to time.Time) known {
 		}
 	}
 	k.found = found
-	return k
 }
 
-// since drops what is known before a time: something after it is not.
-func (k known) since(from time.Time) known {
+// drop drops what is known before a time: something after it is not.
+func (k *known) drop(from time.Time) {
 	k.from, k.next = from, from.Add(-time.Millisecond)
 	k.found = slices.DeleteFunc(slices.Clone(k.found), func(t trouble) bool { return t.at.Before(from) })
-	return k
 }
 
 // forget drops what is older than the span, and the entries that nobody needs.
@@ -321,7 +315,7 @@ func (k *known) forget(since time.Time) {
 }
 
 // sum counts the problems of the job with a key.
-func (k known) sum(d Directory, key string, since time.Time) JobProblems {
+func (k *known) sum(d Directory, key string, since time.Time) JobProblems {
 	p := JobProblems{Job: d.Last[key].Name}
 	for _, t := range k.found {
 		for kind, n := range t.count {

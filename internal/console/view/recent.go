@@ -68,17 +68,13 @@ func (r Reader) Recent(ctx context.Context, q EntryQuery) (EntryPage, error) {
 	return m.page(), nil
 }
 
-// JobPage returns the latest entries of the named job. With q.Ticks it includes computed
+// jobPage returns the latest entries of the named job. With q.Ticks it includes computed
 // ticks, which no replica recorded.
-func (r Reader) JobPage(ctx context.Context, job string, q EntryQuery) (EntryPage, error) {
-	read := r.RunsOf
-	if q.Ticks {
-		read = r.TicksOf
-	}
+func (r Reader) jobPage(ctx context.Context, q EntryQuery) (EntryPage, error) {
 	for limit := q.Limit + 1; ; limit *= 2 {
 		wanted := q.filter()
-		wanted.Limit, wanted.Before, wanted.Since = limit, q.After.before(), q.Since
-		list, err := read(ctx, job, wanted)
+		wanted.Limit, wanted.Before = limit, q.After.before()
+		list, err := r.entriesOf(ctx, q.Job, q.Ticks, wanted)
 		if err != nil {
 			return EntryPage{}, err
 		}
@@ -100,9 +96,9 @@ func (q EntryQuery) Filters() bool { return q.filter().Filters() }
 // selective reports whether the query may leave out entries that were read.
 func (q EntryQuery) selective() bool { return !q.Ticks || q.Filters() }
 
-// filter returns the filters of the query.
+// filter returns the query of a ledger without its job, its page and its end.
 func (q EntryQuery) filter() ledger.Query {
-	return ledger.Query{Outcomes: q.Outcomes, Triggers: q.Triggers, Reasons: q.Reasons}
+	return ledger.Query{Since: q.Since, Outcomes: q.Outcomes, Triggers: q.Triggers, Reasons: q.Reasons}
 }
 
 // wants reports whether an entry matches the query.
@@ -185,13 +181,6 @@ func (m *merge) read(ctx context.Context, store ledger.Skimmer, d Directory, job
 		}
 	}
 	return nil
-}
-
-func later(x, y time.Time) time.Time {
-	if x.After(y) {
-		return x
-	}
-	return y
 }
 
 // all lists entries and placeholders, newest first. Settled counts the entries before

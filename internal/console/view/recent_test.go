@@ -254,8 +254,8 @@ func TestRunsOfAllJobs(t *testing.T) {
 	if p, err = r.Recent(t.Context(), q); err != nil || len(p.Entries) != 1 || !p.Next.IsZero() {
 		t.Errorf("%+v, %v", p, err)
 	}
-	each, err := r.RunsOfEach(t.Context(), ledger.Query{Limit: 10})
-	if err != nil || len(each) != 3 || each[0].Job != "sweep" {
+	each, err := r.Runs(t.Context(), view.EntryQuery{Limit: 10, Each: true})
+	if err != nil || len(each.Items) != 3 || each.Items[0].Job != "sweep" {
 		t.Errorf("%+v, %v", each, err)
 	}
 }

@@ -73,17 +73,12 @@ func NewReplica(r roster.Replica) Replica {
 	}
 	row := Replica{
 		ID: r.ID, Instance: Optional(r.Instance), Program: Optional(r.Program), State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
-		Started: Stamp(r.Started), Seen: Stamp(r.Seen), Running: r.Running, ConfigHash: Optional(r.ConfigHash), Labels: r.Labels,
+		Started: Stamp(r.Started), Seen: Stamp(r.Seen), Running: append([]string{}, r.Running...), Strangers: []string{}, ConfigHash: Optional(r.ConfigHash), Labels: r.Labels,
 		ConfigSince: Stamp(r.ConfigSince), Jobs: r.Jobs, Won: r.Won,
 	}
 	if r.ClockOffset != nil {
-		ms := float64(r.ClockOffset.Round(10*time.Microsecond)) / 1e6
-		row.OffsetMilli = &ms
+		row.OffsetMilli = millis(*r.ClockOffset)
 	}
-	if row.Running == nil {
-		row.Running = []string{}
-	}
-	row.Strangers = []string{}
 	return row
 }
 

@@ -169,8 +169,7 @@ func NewBeats(b *ledger.Beats) *Beats {
 	}
 	row := &Beats{Count: b.Count, Failed: b.Failed, Least: newBeat(b.Least), Why: Optional(b.Why), Last: []Beat{}}
 	if b.Failed > 0 {
-		lapse := newBeat(b.Lapse)
-		row.Lapse = &lapse
+		row.Lapse = new(newBeat(b.Lapse))
 	}
 	for _, one := range b.Last {
 		row.Last = append(row.Last, newBeat(one))
@@ -340,7 +339,7 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 	if errors.Is(err, ledger.ErrNoLog) {
 		return Log{}, fmt.Errorf("log of %s %w: the run logged nothing, or its log is not stored yet, or no longer kept", e.ID(), ErrNotFound)
 	}
-	return NewLog(d.named(e), log), err
+	return newLog(d.named(e), log), err
 }
 
 // logOf returns the log of the run with an ID, so far if it goes on.
@@ -352,7 +351,7 @@ func (r Reader) logOf(ctx context.Context, run string, attempt int) (Log, error)
 	for _, e := range f.Attempts {
 		if e.Ran() && (attempt == 0 || e.Attempt == attempt) {
 			log, _, err := f.SoFar(ctx, e)
-			return NewLog(e, log), err
+			return newLog(e, log), err
 		}
 	}
 	if attempt == 0 {
@@ -367,8 +366,8 @@ func isRun(e ledger.Entry, text string) bool {
 	return text == "" || strings.HasSuffix(text, "@"+id) || text == Text(Stamp(e.Tick))
 }
 
-// NewLog returns a log as a row.
-func NewLog(e ledger.Entry, log ledger.Log) Log {
+// newLog returns a log as a row.
+func newLog(e ledger.Entry, log ledger.Log) Log {
 	row := NewRun(e)
 	return Log{
 		ID: row.ID, Job: row.Job, Tick: row.Tick, Token: row.Token, Attempt: row.Attempt, Replica: row.Replica,

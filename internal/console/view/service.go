@@ -104,16 +104,16 @@ func (r Reader) Jobs(ctx context.Context, q JobQuery) (Page[Job], error) {
 	if len(names) == 0 {
 		return Page[Job]{Items: []Job{}}, nil
 	}
-	rows, err := r.JobsIn(ctx, d, names...)
+	rows, err := r.jobs(ctx, d, names...)
 	if err != nil {
 		return Page[Job]{}, err
 	}
-	p := Page[Job]{Items: rows}
+	open, unknown, err := r.OpenCommands(ctx)
+	markPaused(rows, open.Pauses)
+	p := Page[Job]{Items: rows, Unknown: Optional(unknown)}
 	if more {
 		p.Next = &names[len(names)-1]
 	}
-	unknown, err := r.MarkPaused(ctx, rows)
-	p.Unknown = Optional(unknown)
 	return p, err
 }
 
@@ -147,15 +147,11 @@ func pageOf[R any](ctx context.Context, r Reader, q EntryQuery, row func(ledger.
 	var err error
 	switch {
 	case q.Job != "":
-		p, err = r.JobPage(ctx, q.Job, q)
+		p, err = r.jobPage(ctx, q)
 	case q.Each:
 		each := q.filter()
-		each.Limit, each.Since, each.Before = q.Limit, q.Since, q.Before
-		read := r.RunsOfEach
-		if q.Ticks {
-			read = r.TicksOfEach
-		}
-		p.Entries, err = read(ctx, each)
+		each.Limit, each.Before = q.Limit, q.Before
+		p.Entries, err = r.entriesOfEach(ctx, q.Ticks, each)
 	default:
 		p, err = r.Recent(ctx, q)
 	}

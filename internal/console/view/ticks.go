@@ -14,47 +14,37 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// RunsOf returns the runs of the named job that match the query, newest first.
-func (r Reader) RunsOf(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
+// TicksOf returns the ticks of the named job that match the query, newest first. It
+// includes computed ones, which no replica recorded.
+func (r Reader) TicksOf(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
+	return r.entriesOf(ctx, job, true, q)
+}
+
+// entriesOf returns the ticks or the runs of the named job that match the query, newest first.
+func (r Reader) entriesOf(ctx context.Context, job string, ticks bool, q ledger.Query) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	q.Job = d.Key(job)
-	list, err := r.Records.Ledger.Runs(ctx, q)
+	list, err := r.entries(ctx, d, ticks, q)
 	if err == nil && len(list) == 0 {
 		err = d.Require(q.Job)
 	}
-	return d.namedAll(list), err
+	return list, err
 }
 
-// RunsOfEach returns the runs of every job that match the query, newest first. The
-// limit applies to each job.
-func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
-	return ofEach(ctx, r, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) {
-		return r.Records.Ledger.Runs(ctx, q)
-	})
-}
-
-// TicksOfEach returns the ticks of every job that match the query, newest first, with
-// computed ones. The limit applies to each job.
-func (r Reader) TicksOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
-	return ofEach(ctx, r, q, func(ctx context.Context, d Directory, q ledger.Query) ([]ledger.Entry, error) {
-		return ticksOf(ctx, r, d, q)
-	})
-}
-
-func ofEach(ctx context.Context, r Reader, q ledger.Query, read func(context.Context, Directory, ledger.Query) ([]ledger.Entry, error)) ([]ledger.Entry, error) {
+// entriesOfEach does that for every job. The limit applies to each job.
+func (r Reader) entriesOfEach(ctx context.Context, ticks bool, q ledger.Query) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	lists := make([][]ledger.Entry, len(d.Keys))
-	err = inParallel(ctx, len(d.Keys), func(ctx context.Context, i int) error {
+	err = inParallel(ctx, len(d.Keys), func(ctx context.Context, i int) (err error) {
 		of := q
 		of.Job = d.Keys[i]
-		list, err := read(ctx, d, of)
-		lists[i] = d.namedAll(list)
+		lists[i], err = r.entries(ctx, d, ticks, of)
 		return err
 	})
 	if err != nil {
@@ -65,23 +55,12 @@ func ofEach(ctx context.Context, r Reader, q ledger.Query, read func(context.Con
 	return all, nil
 }
 
-// TicksOf returns the ticks of the named job that match the query, newest first. It
-// includes computed ones, which no replica recorded.
-func (r Reader) TicksOf(ctx context.Context, job string, q ledger.Query) ([]ledger.Entry, error) {
-	d, err := r.Directory(ctx)
-	if err != nil {
-		return nil, err
+// entries returns the ticks of the job with the key q.Job, with computed ones, or its runs.
+func (r Reader) entries(ctx context.Context, d Directory, ticks bool, q ledger.Query) ([]ledger.Entry, error) {
+	if !ticks {
+		list, err := r.Records.Ledger.Runs(ctx, q)
+		return d.namedAll(list), err
 	}
-	q.Job = d.Key(job)
-	list, err := ticksOf(ctx, r, d, q)
-	if err == nil && len(list) == 0 {
-		err = d.Require(q.Job)
-	}
-	return d.namedAll(list), err
-}
-
-// ticksOf returns the ticks of the job with the key q.Job.
-func ticksOf(ctx context.Context, r Reader, d Directory, q ledger.Query) ([]ledger.Entry, error) {
 	list, err := r.Records.Ledger.Ticks(ctx, q)
 	if err != nil {
 		return nil, err
@@ -95,7 +74,7 @@ func ticksOf(ctx context.Context, r Reader, d Directory, q ledger.Query) ([]ledg
 		slices.SortStableFunc(list, func(a, b ledger.Entry) int { return b.OrderKey().Compare(a.OrderKey()) })
 		list = list[:min(len(list), q.Limit)]
 	}
-	return list, nil
+	return d.namedAll(list), nil
 }
 
 // maxParallel bounds the parallel reads of one listing: enough to keep the nodes busy, too
@@ -237,35 +216,19 @@ func spans(last roster.Version, remembered time.Time, q ledger.Query, all []ledg
 	if last.Account.First.IsZero() {
 		return nil
 	}
-	least := later(last.Since, last.Account.First)
-	if !q.Since.IsZero() && !least.IsZero() {
-		least = later(least, q.Since.Add(-1))
-	}
-	begin := last.Account.First
-	if last.Account.Until.After(begin) {
-		begin = last.Account.Until.Add(-1)
-	}
-	var oldest time.Time
+	least := later(last.Since, last.Account.First, q.Since.Add(-1))
+	begin := later(last.Account.First, last.Account.Until.Add(-1))
 	if len(all) > 0 {
-		oldest = all[len(all)-1].OrderKey()
-	}
-	switch {
-	case more:
-		return []span{{from: later(least, oldest)}}
-	case len(all) > 0:
-		begin = oldest
+		begin = all[len(all)-1].OrderKey()
 	}
 	begin = later(least, begin)
 	list := []span{{from: begin}}
-	if !remembered.IsZero() {
+	if !more && !remembered.IsZero() {
 		list = append(list, span{from: least, to: earlier(begin.Add(1), remembered)})
 	}
 	return list
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -2,14 +2,18 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Why joins the reason of an outcome and its error; either may be empty.
-func Why(reason, err string) string {
-	return strings.TrimPrefix(strings.TrimSuffix(reason+"; "+err, "; "), "; ")
+// Join joins the texts that are not empty.
+func Join(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), separator)
 }
+
+// Why joins the reason of an outcome and its error; either may be empty.
+func Why(reason, err string) string { return Join("; ", reason, err) }
 
 // Count is a number with its noun.
 func Count(n int, one, many string) string {
@@ -85,9 +89,9 @@ func Time(stamp *string) time.Time {
 }
 
 // Text returns the text behind p, "" for nil.
-func Text(p *string) string {
+func Text[T ~string](p *T) string {
 	if p == nil {
 		return ""
 	}
-	return *p
+	return string(*p)
 }
