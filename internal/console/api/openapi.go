@@ -30,18 +30,17 @@ func document(list []route, cfg Config) ([]byte, error) {
 		return nil, err
 	}
 	parts.schemas["Problem"] = problemSchema
-	paths := object{}
+	paths := map[string]object{}
 	for i := range list {
 		op, err := parts.operation(&list[i])
 		if err != nil {
 			return nil, err
 		}
-		item, ok := paths[Prefix+list[i].path].(object)
-		if !ok {
-			item = object{}
-			paths[Prefix+list[i].path] = item
+		path := Prefix + list[i].path
+		if paths[path] == nil {
+			paths[path] = object{}
 		}
-		item[strings.ToLower(list[i].method)] = op
+		paths[path][strings.ToLower(list[i].method)] = op
 	}
 	paths[Prefix+"/events"] = object{"get": parts.eventsOperation("get_events", "New events, as server-sent events: run, tick, act (a command) and replica, each with a row of the listings.")}
 	following := parts.eventsOperation("get_runs_run_events", "The log of a run, as server-sent events: log with text and cut, beat for each extension of its lease, and last finished with its row. An event's ID is the position in the log.")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -45,12 +44,6 @@ type overview struct {
 	Unknown  bool   // only Lines are known: no quorum answers, and nothing was read before
 }
 
-// openCommands are the commands in force.
-type openCommands struct {
-	commands.Open
-	unknown string // why they are not known
-}
-
 // A glance is the data of the overview. Parts that could not be read are empty.
 type glance struct {
 	v        *visit
@@ -58,7 +51,7 @@ type glance struct {
 	replicas view.Page[view.Replica]
 	entries  []ledger.Entry
 	next     view.Page[view.Next]
-	open     openCommands
+	open     view.OpenCommands
 	asked    time.Time // start of the range
 	since    time.Time // start of the entries
 	cut      bool      // there are too many entries for the range
@@ -124,12 +117,8 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 		all.next, err = rows[view.Next](ctx, v, "/next", url.Values{"limit": {strconv.Itoa(overviewNext)}})
 		return err
 	})
-	part(func() error {
-		open, err := lastKnown(v, "open", func() (openCommands, error) {
-			open, unknown, err := v.p.cfg.Control.OpenCommands(ctx)
-			return openCommands{open, unknown}, err
-		})
-		all.open = open
+	part(func() (err error) {
+		all.open, err = lastKnown(v, "open", func() (view.OpenCommands, error) { return v.p.cfg.Control.OpenCommands(ctx) })
 		return err
 	})
 	part(func() error { return all.readLatest(ctx) })
@@ -291,8 +280,8 @@ func writer(e ledger.Entry) string {
 }
 
 func (all *glance) pauseLine() line {
-	if all.open.unknown != "" {
-		return line{view.Sentence{Level: view.Warn, Text: all.open.unknown + "."}, all.v.To("/nodes")}
+	if all.open.Unknown != "" {
+		return line{view.Sentence{Level: view.Warn, Text: all.open.Unknown + "."}, all.v.To("/nodes")}
 	}
 	var names []string
 	for _, p := range all.open.Pauses {

@@ -39,14 +39,11 @@ func NewCommand(command commands.Command) Command {
 		ID: command.ID, At: Text(Stamp(command.At)), Kind: command.Kind, Job: Optional(command.Job), Tag: Optional(command.Tag), All: command.All,
 		By: Optional(command.By), Reason: Optional(command.Reason), Run: Optional(command.Run), Parent: Optional(command.Parent),
 		Params: command.Params, From: Stamp(command.From), To: Stamp(command.To),
-		Result: Optional(command.Result), Closed: Stamp(command.Closed),
+		Concurrency: Optional(command.Concurrency), Result: Optional(command.Result), Closed: Stamp(command.Closed),
 	}
 	asked := command.Within > 0 // a note was not
 	if command.Kind.Request() && asked {
 		row.Expires = Stamp(command.Expires())
-	}
-	if command.Concurrency > 0 {
-		row.Concurrency = &command.Concurrency
 	}
 	if command.Kind == commands.Trigger && asked {
 		row.Run = Optional(triggeredRun(command).ID())
@@ -98,14 +95,20 @@ func (q AuditQuery) matches(command commands.Command) bool {
 		(q.Refused == nil || *q.Refused == command.Refused())
 }
 
-// OpenCommands returns the commands in force. Unknown says why they are not known although a
-// quorum of nodes answers: new nodes do not vouch for pauses before their grace ends.
-func (r Reader) OpenCommands(ctx context.Context) (open commands.Open, unknown string, err error) {
-	open, err = r.Records.Commands.Open(ctx)
+// OpenCommands are the commands in force. Unknown says why they are not known although a quorum of
+// nodes answers: new nodes do not vouch for pauses before their grace ends.
+type OpenCommands struct {
+	commands.Open
+	Unknown string
+}
+
+// OpenCommands returns the commands in force.
+func (r Reader) OpenCommands(ctx context.Context) (OpenCommands, error) {
+	open, err := r.Records.Commands.Open(ctx)
 	if errors.Is(err, commands.ErrGrace) {
-		return commands.Open{}, "Pauses and requests are not known yet, and no tick starts: " + err.Error(), nil
+		return OpenCommands{Unknown: "Pauses and requests are not known yet, and no tick starts: " + err.Error()}, nil
 	}
-	return open, "", err
+	return OpenCommands{Open: open}, err
 }
 
 // Pauses lists the pauses in force, oldest first.

@@ -117,23 +117,20 @@ func Compare(from, to string, a, b roster.JobSet) Comparison {
 	before, after := byKey(a), byKey(b)
 	c := Comparison{From: from, To: to, Changes: []JobChange{}}
 	for _, key := range keysOf(before, after) {
-		x, had := before[key]
-		y, has := after[key]
-		if had && has && x.Hash == y.Hash && x.Name == y.Name {
+		x, y := before[key], after[key] // zero: the set has no such job
+		if x.Hash == y.Hash && x.Name == y.Name {
 			continue
 		}
-		change := JobChange{Job: y.Name, Change: jobChanged, Settings: SettingChanges(x.Settings, y.Settings)}
-		if had {
-			change.FromHash = &x.Hash
-		} else {
+		change := JobChange{
+			Job: cmp.Or(y.Name, x.Name), Change: jobChanged, FromHash: Optional(x.Hash), ToHash: Optional(y.Hash),
+			Settings: SettingChanges(x.Settings, y.Settings),
+		}
+		switch {
+		case x.Name == "":
 			change.Change = jobAdded
-		}
-		if has {
-			change.ToHash = &y.Hash
-		} else {
-			change.Job, change.Change = x.Name, jobRemoved
-		}
-		if had && has && x.Name != y.Name {
+		case y.Name == "":
+			change.Change = jobRemoved
+		case x.Name != y.Name:
 			change.Was = &x.Name
 		}
 		c.Changes = append(c.Changes, change)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -106,11 +105,11 @@ func (r Reader) Job(ctx context.Context, name string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	open, unknown, err := r.OpenCommands(ctx)
-	d.markNext(next, open.Pauses, unknown)
-	markPaused(rows, open.Pauses)
+	open, err := r.OpenCommands(ctx)
+	d.markNext(next, open)
+	markPaused(rows, open)
 	last := slices.MaxFunc(rows, func(x, y Job) int { return x.Info.Published.Compare(y.Info.Published) })
-	detail := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []Command{}, Unknown: Optional(unknown)}
+	detail := JobDetail{Job: last.Job, Versions: rows, Next: next, Open: []Command{}, Unknown: Optional(open.Unknown)}
 	for _, command := range slices.Concat(open.Pauses, open.Requests) {
 		if command.All || command.Job == last.Key || slices.Contains(last.Info.Tags, command.Tag) {
 			detail.Open = append(detail.Open, NewCommand(command))
@@ -124,9 +123,9 @@ func (r Reader) Job(ctx context.Context, name string) (JobDetail, error) {
 const lastRecords = 3
 
 // markPaused sets Paused of each job.
-func markPaused(rows []Job, pauses []commands.Command) {
+func markPaused(rows []Job, open OpenCommands) {
 	for i, row := range rows {
-		rows[i].Paused = Optional(row.Info.PausedBy(pauses))
+		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses))
 	}
 }
 
@@ -172,16 +171,16 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 	if err != nil {
 		return nil, err
 	}
-	open, unknown, err := r.OpenCommands(ctx)
-	d.markNext(rows, open.Pauses, unknown)
+	open, err := r.OpenCommands(ctx)
+	d.markNext(rows, open)
 	return rows, err
 }
 
 // markNext sets Paused of each tick, or says in its note that pauses are not known.
-func (d Directory) markNext(rows []Next, pauses []commands.Command, unknown string) {
+func (d Directory) markNext(rows []Next, open OpenCommands) {
 	for i, row := range rows {
-		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(pauses))
-		if unknown != "" && rows[i].Paused == nil {
+		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(open.Pauses))
+		if open.Unknown != "" && rows[i].Paused == nil {
 			rows[i].Note = Optional(Join("; ", Text(row.Note), "it is not known yet whether it is paused"))
 		}
 	}

@@ -187,7 +187,6 @@ func (r Reader) Check(ctx context.Context) (Checkup, error) {
 // NewCheckup returns a checkup as rows.
 func NewCheckup(c health.Checkup, oneStore bool) Checkup {
 	rows := []Check{}
-	told := false // the service, once
 	for _, n := range c.Nodes {
 		row := Check{
 			Node: Optional(n.Name), Kind: kindOf(oneStore), State: nodeState(n, oneStore), Verdict: verdict(n.Findings), MayRestart: n.MayRestart,
@@ -195,10 +194,10 @@ func NewCheckup(c health.Checkup, oneStore bool) Checkup {
 			Fsync: Optional(n.Fsync), Eviction: Optional(n.MaxmemoryPolicy), MaxMemory: Optional(n.MaxMemory), UsedMemory: Optional(n.UsedMemory),
 		}
 		row.RTTMillis, row.OffsetMilli = distance(n)
-		if n.Reachable && !told && c.Service != "" {
-			row.Findings, told = append(row.Findings, ServiceFinding(c.Service)), true
-		}
 		rows = append(rows, row)
+	}
+	if i := slices.IndexFunc(c.Nodes, func(n health.Node) bool { return n.Reachable }); i >= 0 && c.Service != "" {
+		rows[i].Findings = append(rows[i].Findings, ServiceFinding(c.Service))
 	}
 	if len(c.Local) > 0 {
 		rows = append(rows, Check{Kind: "machine", State: "local", Verdict: verdict(c.Local), Findings: findingRows(c.Local)})

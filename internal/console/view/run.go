@@ -76,14 +76,10 @@ func (r Run) Ran() bool {
 
 // NewTick returns an entry of the ledger as a tick.
 func NewTick(e ledger.Entry) Tick {
-	row := Tick{Run: NewRun(e), Interruptions: e.Interruptions, Recorded: !e.Computed}
-	if row.Recorded {
-		row.Page = e.ID()
-	}
+	row := Tick{Run: NewRun(e), Votes: Optional(Votes(e)), Interruptions: e.Interruptions, Page: e.ID(), Recorded: !e.Computed}
 	if e.Computed {
-		row.Reason = Optional(Text(row.Reason) + " (computed, not recorded)")
+		row.Reason, row.Page = Optional(Text(row.Reason)+" (computed, not recorded)"), ""
 	}
-	row.Votes = Optional(Votes(e))
 	return row
 }
 
@@ -196,9 +192,9 @@ func newBeat(b ledger.Beat) Beat {
 			switch a {
 			case locking.Granted:
 				granted++
-			case locking.NotAwaited, locking.Unreachable:
+			case locking.NotAwaited, locking.Unreachable, 0: // 0: there is no such node
 			default:
-				row.Refused = row.Refused || a != 0 // beyond the nodes of the list
+				row.Refused = true
 			}
 		}
 		row.Granted, row.Nodes = &granted, &n

@@ -108,9 +108,9 @@ func (r Reader) Jobs(ctx context.Context, q JobQuery) (Page[Job], error) {
 	if err != nil {
 		return Page[Job]{}, err
 	}
-	open, unknown, err := r.OpenCommands(ctx)
-	markPaused(rows, open.Pauses)
-	p := Page[Job]{Items: rows, Unknown: Optional(unknown)}
+	open, err := r.OpenCommands(ctx)
+	markPaused(rows, open)
+	p := Page[Job]{Items: rows, Unknown: Optional(open.Unknown)}
 	if more {
 		p.Next = &names[len(names)-1]
 	}
