@@ -120,11 +120,11 @@ func (g *Gate) noteRefusal(r *http.Request, kind commands.Kind, id identity.Iden
 	command := commands.Command{
 		Kind: kind, Job: r.PathValue("job"), All: r.PathValue("job") == "", By: id.By(), Result: commands.RefusedResult + wrong.Detail,
 	}
-	var said struct {
+	var body struct {
 		Reason string `json:"reason"`
 	}
-	if text, err := io.ReadAll(io.LimitReader(r.Body, maxBody)); err == nil && json.Unmarshal(text, &said) == nil {
-		command.Reason = said.Reason
+	if text, err := io.ReadAll(io.LimitReader(r.Body, maxBody)); err == nil && json.Unmarshal(text, &body) == nil {
+		command.Reason = body.Reason
 	}
 	g.cfg.Logger.Warn("a command was refused", "act", string(command.Kind), "of", command.Target(), "by", command.By, "why", wrong.Detail)
 	g.noting.Lock()

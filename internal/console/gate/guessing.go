@@ -66,7 +66,7 @@ func (t *turns) take(ctx context.Context, address, user string) bool {
 	t.waiting = append(t.waiting, mine)
 	t.callNext()
 	if len(t.waiting) > mostWaiting {
-		last := t.last()
+		last := t.leastFair()
 		t.turnAway(last)
 		last.called <- false
 	}
@@ -130,7 +130,7 @@ func (t *turns) order() func(x, y *turn) int {
 	for _, w := range t.waiting {
 		for _, block := range w.blocks {
 			if _, known := load[block]; !known {
-				load[block] = t.failures.of(byBlock(block), now).n
+				load[block] = t.failures.count(byBlock(block), now).n
 			}
 			load[block]++
 		}
@@ -145,9 +145,9 @@ func (t *turns) order() func(x, y *turn) int {
 	}
 }
 
-// last is the login that goes first when too many wait: of the users with the most, the one that would be
+// leastFair is the login that is turned away when too many wait: of the users with the most, the one that would be
 // called last.
-func (t *turns) last() *turn {
+func (t *turns) leastFair() *turn {
 	users := map[string]int{}
 	for _, w := range t.waiting {
 		users[w.user]++
@@ -211,7 +211,7 @@ func (f *failures) wait(address, user string, now time.Time) time.Duration {
 	if f.guessed(user, now) {
 		most = failsByGuessed
 	}
-	if c := f.of(byBlock(network(address)), now); c.n >= most {
+	if c := f.count(byBlock(network(address)), now); c.n >= most {
 		return c.until.Sub(now)
 	}
 	return 0
@@ -219,11 +219,11 @@ func (f *failures) wait(address, user string, now time.Time) time.Duration {
 
 // guessed reports whether somebody seems to guess the user's password.
 func (f *failures) guessed(user string, now time.Time) bool {
-	return user != "" && f.of(byUser(user), now).n >= failsByUser
+	return user != "" && f.count(byUser(user), now).n >= failsByUser
 }
 
-// of counts the failed logins of a key within the window.
-func (f *failures) of(key string, now time.Time) failCount {
+// count counts the failed logins of a key within the window.
+func (f *failures) count(key string, now time.Time) failCount {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if c := f.counts[key]; now.Before(c.until) {

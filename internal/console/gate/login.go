@@ -30,7 +30,7 @@ func (g *Gate) Identify(r *http.Request) (identity.Identity, *problem.Problem) {
 		}
 	}
 	id := identity.Identity{Address: g.Address(r)}
-	if name := g.vouchedFor(r); name != "" { // the Authorization header may be for the proxy
+	if name := g.proxyUser(r); name != "" { // the Authorization header may be for the proxy
 		if len(name) > identity.MaxName {
 			return id, problem.Unauthorized("the proxy names a user with more than " + strconv.Itoa(identity.MaxName) + " characters")
 		}
@@ -144,29 +144,29 @@ func (g *Gate) Address(r *http.Request) string {
 func parseHop(text string) (netip.Addr, bool) {
 	text = strings.Trim(text, `"`)
 	if at, err := netip.ParseAddrPort(text); err == nil {
-		return plain(at.Addr()), true
+		return unmapped(at.Addr()), true
 	}
 	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 		text = text[1 : len(text)-1]
 	}
 	at, err := netip.ParseAddr(text)
-	return plain(at), err == nil
+	return unmapped(at), err == nil
 }
 
 func peerOf(r *http.Request) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // an invalid address is not trusted
-	return plain(peer.Addr())
+	return unmapped(peer.Addr())
 }
 
-// plain is the one form of an address: an IPv4 address is not within IPv6, and there is no zone.
-func plain(at netip.Addr) netip.Addr { return at.Unmap().WithZone("") }
+// unmapped is the one form of an address: an IPv4 address is not within IPv6, and there is no zone.
+func unmapped(at netip.Addr) netip.Addr { return at.Unmap().WithZone("") }
 
 func (g *Gate) trusted(at netip.Addr) bool {
 	return slices.ContainsFunc(g.cfg.Proxy.Addresses, func(p netip.Prefix) bool { return p.Contains(at) })
 }
 
-// vouchedFor is the user named by a trusted proxy, or "".
-func (g *Gate) vouchedFor(r *http.Request) string {
+// proxyUser is the user named by a trusted proxy, or "".
+func (g *Gate) proxyUser(r *http.Request) string {
 	if g.cfg.Proxy.UserHeader == "" || !g.trusted(peerOf(r)) {
 		return ""
 	}
