@@ -171,7 +171,7 @@ func (s *Sink) notify(e ledger.Entry, event Event, late time.Duration) {
 	}
 	m := message(event, e)
 	m.Namespace, m.LateMS = s.cfg.Namespace, view.Optional(late.Milliseconds())
-	s.add(m)
+	s.enqueue(m)
 }
 
 func (s *Sink) wants(job string) bool {
@@ -181,8 +181,8 @@ func (s *Sink) wants(job string) bool {
 	return slices.ContainsFunc(s.cfg.TagsOf(job), func(tag string) bool { return slices.Contains(s.cfg.Tags, tag) })
 }
 
-// add queues m, and drops the oldest message of a full queue.
-func (s *Sink) add(m Message) {
+// enqueue queues m, and drops the oldest message of a full queue.
+func (s *Sink) enqueue(m Message) {
 	s.mu.Lock()
 	s.queue = append(s.queue, m)
 	over := max(0, len(s.queue)-s.cfg.Queue)
