@@ -41,17 +41,17 @@ type Config struct {
 
 // An API serves requests. Make it with New, and Close it at the end.
 type API struct {
-	cfg      Config
-	gate     *gate.Gate
-	routes   []route
-	document []byte
-	events   *hub
-	places   places // for streams of events
+	cfg         Config
+	gate        *gate.Gate
+	routes      []route
+	document    []byte
+	events      *hub
+	openStreams openStreams // for streams of events
 }
 
 // New returns an API. Of the host it requires Control, Nodes and Logger.
 func New(cfg Config, g *gate.Gate) (*API, error) {
-	a := &API{cfg: cfg, gate: g, routes: routes(), places: places{taken: map[string]int{}}}
+	a := &API{cfg: cfg, gate: g, routes: routes(), openStreams: openStreams{taken: map[string]int{}}}
 	a.events = newHub(a)
 	var err error
 	a.document, err = document(a.routes, cfg)
@@ -291,14 +291,14 @@ func routes() []route {
 // commandRoutes lists the routes of commands.
 func commandRoutes() []route {
 	list := []route{
-		{path: "/jobs/{job}/trigger", kind: commands.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Command{}, answer: askTrigger},
-		{path: "/jobs/{job}/backfill", kind: commands.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: askBackfill},
-		{path: "/jobs/{job}/cancel", kind: commands.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: askCancel},
-		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
-		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
-		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
-		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: view.PauseResult{}, answer: askPauseOrResume},
-		{path: "/locks/{job}/release", kind: commands.Release, role: identity.Admin, about: "Take a lock from its holder by force.", body: releaseBody{}, reply: view.Lock{}, answer: askRelease},
+		{path: "/jobs/{job}/trigger", kind: commands.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Command{}, answer: doTrigger},
+		{path: "/jobs/{job}/backfill", kind: commands.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: doBackfill},
+		{path: "/jobs/{job}/cancel", kind: commands.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: doCancel},
+		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
+		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
+		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
+		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
+		{path: "/locks/{job}/release", kind: commands.Release, role: identity.Admin, about: "Take a lock from its holder by force.", body: releaseBody{}, reply: view.Lock{}, answer: doRelease},
 	}
 	for i := range list {
 		list[i].method, list[i].status = http.MethodPost, http.StatusOK

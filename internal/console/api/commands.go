@@ -13,10 +13,10 @@ import (
 
 // Texts in bodies with a schema of their own.
 type (
-	reason     string
-	takeReason string // of a forced release
-	duration   string
-	instant    string
+	reason        string
+	releaseReason string // of a forced release
+	duration      string
+	instant       string
 )
 
 func (d duration) value() time.Duration {
@@ -62,7 +62,7 @@ type (
 		ID string `json:"id,omitempty" jsonschema:"The pause with this ID, from /pauses."`
 	}
 	releaseBody struct {
-		Reason  takeReason    `json:"reason"`
+		Reason  releaseReason `json:"reason"`
 		Confirm string        `json:"confirm" jsonschema:"The name of the lock, again."`
 		Token   locking.Token `json:"token,omitempty" jsonschema:"Token of the run, if several overlap."`
 	}
@@ -71,7 +71,7 @@ type (
 // command returns the requested command, signed by the user.
 func (c *call) command(why reason) commands.Command {
 	command := commands.Command{Kind: c.route.kind, Job: c.r.PathValue("job"), By: c.id.By(), Reason: string(why)}
-	if key := c.r.Header.Get("Idempotency-Key"); c.route.named() && key != "" {
+	if key := c.r.Header.Get("Idempotency-Key"); c.route.keyed() && key != "" {
 		command.ID = commands.KeyID(cmp.Or(c.id.Name, c.id.Address), key)
 	}
 	return command
@@ -88,7 +88,7 @@ func (c *call) accepted(command view.Command, answer any, err error) (any, error
 	return answer, nil
 }
 
-func askTrigger(ctx context.Context, c *call) (any, error) {
+func doTrigger(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*triggerBody)
 	command := c.command(body.Reason)
 	command.Params, command.Within = body.Params, body.Within.value()
@@ -96,7 +96,7 @@ func askTrigger(ctx context.Context, c *call) (any, error) {
 	return c.accepted(done, done, err)
 }
 
-func askPauseOrResume(ctx context.Context, c *call) (any, error) {
+func doPauseOrResume(ctx context.Context, c *call) (any, error) {
 	var body resumeBody // has the fields of the others
 	switch one := c.body.(type) {
 	case *reasonBody: // of the job in the path
@@ -122,7 +122,7 @@ type Planned struct {
 	Ticks []string `json:"ticks" jsonschema:"Ticks that will run."`
 }
 
-func askBackfill(ctx context.Context, c *call) (any, error) {
+func doBackfill(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*backfillBody)
 	command := c.command(body.Reason)
 	command.Within, command.Concurrency = body.Within.value(), cmp.Or(body.Concurrency, 1)
@@ -138,7 +138,7 @@ func askBackfill(ctx context.Context, c *call) (any, error) {
 	return c.accepted(view.NewCommand(command), answer, err)
 }
 
-func askCancel(ctx context.Context, c *call) (any, error) {
+func doCancel(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*cancelBody)
 	command := c.command(body.Reason)
 	command.Run = body.Run
@@ -146,7 +146,7 @@ func askCancel(ctx context.Context, c *call) (any, error) {
 	return c.accepted(view.NewCommand(command), done, err)
 }
 
-func askRelease(ctx context.Context, c *call) (any, error) {
+func doRelease(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*releaseBody)
 	command := c.command(reason(body.Reason))
 	if body.Confirm != command.Job {

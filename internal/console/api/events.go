@@ -19,15 +19,15 @@ import (
 // clientShare is the share of the streams that one client may open.
 const clientShare = 4
 
-// places bounds the open streams, in total and per client.
-type places struct {
+// openStreams bounds the open streams, in total and per client.
+type openStreams struct {
 	mu    sync.Mutex
 	total int
 	taken map[string]int // by client
 }
 
-// take reserves a stream for a client; false if there is none left.
-func (p *places) take(client string, most int) bool {
+// reserve reserves a stream for a client; false if there is none left.
+func (p *openStreams) reserve(client string, most int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.total >= most || p.taken[client] >= max(1, most/clientShare) {
@@ -38,7 +38,7 @@ func (p *places) take(client string, most int) bool {
 	return true
 }
 
-func (p *places) free(client string) {
+func (p *openStreams) release(client string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total--
@@ -49,13 +49,13 @@ func (p *places) free(client string) {
 
 // A stream sends events until its context ends.
 type stream struct {
-	server *API
-	w      http.ResponseWriter
-	r      *http.Request
-	out    *http.ResponseController
-	ctx    context.Context // ends with the client, the server, and the right to read
-	close  func()
-	asked  time.Time // last check of the user
+	server  *API
+	w       http.ResponseWriter
+	r       *http.Request
+	out     *http.ResponseController
+	ctx     context.Context // ends with the client, the server, and the right to read
+	close   func()
+	checked time.Time // last check of the user
 }
 
 // openStream admits a request for events, or refuses it and returns nil. The stream ends
@@ -63,7 +63,7 @@ type stream struct {
 func (a *API) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	valid := a.gate.Valid() // before Admit, so that no change is lost
 	id, wrong := a.gate.Admit(r, identity.Viewer, "")
-	if wrong == nil && !a.places.take(gate.Client(id), a.cfg.Listeners) {
+	if wrong == nil && !a.openStreams.reserve(gate.Client(id), a.cfg.Listeners) {
 		wrong = problem.New(http.StatusServiceUnavailable, "too_many", "too many event streams are open on this replica, or too many of yours; close some, use another replica, or read the listings")
 		wrong.Wait = beatEvery
 	}
@@ -72,15 +72,15 @@ func (a *API) openStream(w http.ResponseWriter, r *http.Request) *stream {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	untie := context.AfterFunc(valid, cancel)
-	unhook := context.AfterFunc(a.events.ending, cancel)
+	unlinkUsers := context.AfterFunc(valid, cancel)
+	unlinkServer := context.AfterFunc(a.events.ending, cancel)
 	return &stream{
-		server: a, w: w, r: r, out: http.NewResponseController(w), ctx: ctx, asked: time.Now(),
+		server: a, w: w, r: r, out: http.NewResponseController(w), ctx: ctx, checked: time.Now(),
 		close: func() {
-			untie()
-			unhook()
+			unlinkUsers()
+			unlinkServer()
 			cancel()
-			a.places.free(gate.Client(id))
+			a.openStreams.release(gate.Client(id))
 		},
 	}
 }
@@ -100,8 +100,8 @@ func (s *stream) beat() bool { return s.write(": beat\n\n") }
 // write sends text at once; false if the client is gone, does not read, or may no longer
 // read. Config.Identify is called again from time to time, since sessions end unannounced.
 func (s *stream) write(text string) bool {
-	if s.server.gate.HasSessions() && time.Since(s.asked) > beatEvery/2 {
-		s.asked = time.Now()
+	if s.server.gate.HasSessions() && time.Since(s.checked) > beatEvery/2 {
+		s.checked = time.Now()
 		if id, wrong := s.server.gate.Identify(s.r); wrong != nil || !id.Role.Allows(identity.Viewer) {
 			return false
 		}

@@ -68,8 +68,8 @@ type components struct {
 	anonymous identity.Anonymous
 }
 
-// named adds the schema of a type under its name and returns a reference to it.
-func (c components) named(v any, closed bool) (object, *jsonschema.Schema, error) {
+// ref adds the schema of a type under its name and returns a reference to it.
+func (c components) ref(v any, closed bool) (object, *jsonschema.Schema, error) {
 	s, err := schemaOf(v, closed)
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +92,7 @@ func typeName(t reflect.Type) string {
 
 // operation describes a route.
 func (c components) operation(rt *route) (object, error) {
-	reply, _, err := c.named(rt.reply, false)
+	reply, _, err := c.ref(rt.reply, false)
 	if err != nil {
 		return nil, err
 	}
@@ -104,12 +104,12 @@ func (c components) operation(rt *route) (object, error) {
 		"operationId": strings.ToLower(rt.method) + strings.NewReplacer("/", "_", "{", "", "}", "").Replace(rt.path), "summary": about, "x-role": rt.role,
 		"responses": responses(rt, reply),
 	}
-	c.open(op, rt.role)
+	c.allowAnonymous(op, rt.role)
 	if params := parameters(rt); len(params) > 0 {
 		op["parameters"] = params
 	}
 	if rt.body != nil {
-		ref, schema, err := c.named(rt.body, true)
+		ref, schema, err := c.ref(rt.body, true)
 		if err != nil {
 			return nil, err
 		}
@@ -119,8 +119,8 @@ func (c components) operation(rt *route) (object, error) {
 	return op, nil
 }
 
-// open marks an operation that needs no user.
-func (c components) open(op object, role identity.Role) {
+// allowAnonymous marks an operation that needs no user.
+func (c components) allowAnonymous(op object, role identity.Role) {
 	if role == identity.Viewer && c.anonymous != identity.AnonymousNone {
 		op["security"] = []object{{}, {"token": []string{}}, {"password": []string{}}}
 	}
@@ -140,7 +140,7 @@ func parameters(rt *route) []object {
 		}
 		list = append(list, one)
 	}
-	if rt.named() {
+	if rt.keyed() {
 		list = append(list, object{
 			"name": "Idempotency-Key", "in": "header", "schema": short(maxKey),
 			"description": "Names the command: repeating a request with the same key has no further effect; another command with the key is 422.",
@@ -149,9 +149,9 @@ func parameters(rt *route) []object {
 	return list
 }
 
-// named reports whether the command takes an Idempotency-Key. Cancel and release are idempotent
+// keyed reports whether the command takes an Idempotency-Key. Cancel and release are idempotent
 // without one.
-func (rt *route) named() bool {
+func (rt *route) keyed() bool {
 	return rt.kind != "" && rt.kind != commands.Cancel && rt.kind != commands.Release
 }
 
@@ -165,7 +165,7 @@ func responses(rt *route, reply object) object {
 	if rt.body != nil {
 		codes = append(codes, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
-	if rt.named() {
+	if rt.keyed() {
 		codes = append(codes, http.StatusUnprocessableEntity)
 	}
 	for _, code := range codes {
@@ -186,7 +186,7 @@ func (c components) eventsOperation(id, about string) object {
 			"200": object{"description": "events", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}},
 		},
 	}
-	c.open(op, identity.Viewer)
+	c.allowAnonymous(op, identity.Viewer)
 	return op
 }
 
@@ -231,7 +231,7 @@ func schemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[reason]():          {Type: "string", MinLength: &one, MaxLength: &most, Description: "Reason, for the audit log."},
 		reflect.TypeFor[duration]():        {Type: "string", Pattern: `^([0-9]{1,6}(ms|s|m|h)){1,4}$`, Examples: []any{"90s", "1h30m"}},
 		reflect.TypeFor[instant]():         {Type: "string", Format: "date-time", Examples: []any{"2027-01-01T00:00:00Z"}},
-		reflect.TypeFor[takeReason]():      {Type: "string", MinLength: &two, MaxLength: &fewer, Description: "Reason, for the audit log and the run that loses the lock."},
+		reflect.TypeFor[releaseReason]():   {Type: "string", MinLength: &two, MaxLength: &fewer, Description: "Reason, for the audit log and the run that loses the lock."},
 	}
 }
 

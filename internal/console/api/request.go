@@ -56,7 +56,7 @@ func (c *call) parse() *problem.Problem {
 	for name, values := range c.query {
 		i := slices.IndexFunc(c.route.query, func(p param) bool { return p.name == name })
 		if i < 0 {
-			return problem.BadRequest(fmt.Sprintf("unknown parameter %q; %s", name, c.route.known()))
+			return problem.BadRequest(fmt.Sprintf("unknown parameter %q; %s", name, c.route.knownParams()))
 		}
 		if wrong := c.route.query[i].check(values); wrong != "" {
 			return problem.BadRequest(name + ": " + wrong)
@@ -71,8 +71,8 @@ func (c *call) parse() *problem.Problem {
 	return c.parseBody()
 }
 
-// known lists the parameters of a route.
-func (rt route) known() string {
+// knownParams lists the parameters of a route.
+func (rt route) knownParams() string {
 	var names []string
 	for _, p := range rt.query {
 		names = append(names, p.name)

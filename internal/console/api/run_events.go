@@ -83,13 +83,13 @@ func (f *follower) poll(ctx context.Context) (pause time.Duration, going bool) {
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
 	defer cancel()
 	e := f.found.Attempts[0]
-	log, live, err := f.found.SoFar(ctx, e)
+	log, live, err := f.found.LogSoFar(ctx, e)
 	if !live {
-		if f.found.Again(ctx) != nil {
+		if f.found.Refresh(ctx) != nil {
 			return f.cfg.Poll, true
 		}
 		if e = f.found.Attempts[0]; e.Outcome != ledger.Running { // its log may have grown
-			log, _, err = f.found.SoFar(ctx, e)
+			log, _, err = f.found.LogSoFar(ctx, e)
 		}
 	}
 	if f.token != 0 && f.token != e.Token {

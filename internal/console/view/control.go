@@ -250,7 +250,7 @@ func (c Control) Backfill(ctx context.Context, command commands.Command, dry boo
 
 func plan(command commands.Command, name string, schedule schedule.Schedule, now time.Time) ([]time.Time, error) {
 	if !command.From.Before(command.To) || !command.From.Before(now) {
-		return nil, invalid("from %s to %s: write a range in the past whose start is before its end", shown(command.From), shown(command.To))
+		return nil, invalid("from %s to %s: write a range in the past whose start is before its end", stampOrDash(command.From), stampOrDash(command.To))
 	}
 	command.At = now
 	switch ticks := command.Backfill(schedule); {
@@ -263,7 +263,7 @@ func plan(command commands.Command, name string, schedule schedule.Schedule, now
 	}
 }
 
-func shown(t time.Time) string {
+func stampOrDash(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}

@@ -79,11 +79,11 @@ func (r Reader) jobPage(ctx context.Context, q EntryQuery) (EntryPage, error) {
 			return EntryPage{}, err
 		}
 		whole := len(list) < limit
-		list = slices.DeleteFunc(list, func(e ledger.Entry) bool { return !q.After.reaches(e) })
+		list = slices.DeleteFunc(list, func(e ledger.Entry) bool { return !q.After.isBefore(e) })
 		slices.SortStableFunc(list, newestFirst)
 		switch {
 		case len(list) > q.Limit:
-			return EntryPage{Entries: list[:q.Limit], Next: behind(list[q.Limit-1])}, nil
+			return EntryPage{Entries: list[:q.Limit], Next: cursorAfter(list[q.Limit-1])}, nil
 		case whole:
 			return EntryPage{Entries: list}, nil
 		}
@@ -175,7 +175,7 @@ func (m *merge) read(ctx context.Context, store ledger.Skimmer, d Directory, job
 		}
 		m.scanned += len(s.Entries) + 1
 		for _, e := range s.Entries {
-			if e = d.named(e); m.query.After.reaches(e) && !e.OrderKey().Before(m.query.Since) {
+			if e = d.named(e); m.query.After.isBefore(e) && !e.OrderKey().Before(m.query.Since) {
 				m.known = append(m.known, item{Entry: e})
 			}
 		}
@@ -249,13 +249,13 @@ func (m *merge) page() EntryPage {
 		}
 		if len(p.Entries) == m.query.Limit {
 			if i < len(all)-1 {
-				p.Next = behind(one.Entry)
+				p.Next = cursorAfter(one.Entry)
 			}
 			return p
 		}
 	}
 	if settled < len(all) {
-		p.Next = behind(all[settled].Entry)
+		p.Next = cursorAfter(all[settled].Entry)
 	}
 	return p
 }
@@ -272,8 +272,8 @@ type Cursor struct {
 // ErrCursor is returned for a text that is not a Cursor.
 var ErrCursor = errors.New("not a cursor that a listing has returned")
 
-// behind returns the position right after an entry.
-func behind(e ledger.Entry) Cursor {
+// cursorAfter returns the position right after an entry.
+func cursorAfter(e ledger.Entry) Cursor {
 	return Cursor{e.OrderKey(), e.Job, e.Token, e.Stream}
 }
 
@@ -292,8 +292,8 @@ func Until(t time.Time) Cursor {
 // IsZero reports whether the cursor is the beginning.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// reaches reports whether an entry comes after the cursor.
-func (c Cursor) reaches(e ledger.Entry) bool {
+// isBefore reports whether the cursor is before an entry.
+func (c Cursor) isBefore(e ledger.Entry) bool {
 	return c.IsZero() || newestFirst(ledger.Entry{Tick: c.at, Job: c.job, Token: c.token, Stream: c.stream}, e) < 0
 }
 

@@ -230,7 +230,7 @@ func (r Reader) Find(ctx context.Context, id string) (*Found, error) {
 	f := &Found{r: r, d: d, stream: stream, q: ledger.Query{
 		Job: d.Key(job), Limit: maxAttempts, Since: stamp, Before: stamp.Add(time.Millisecond),
 	}}
-	if err := f.Again(ctx); err != nil {
+	if err := f.Refresh(ctx); err != nil {
 		return nil, err
 	}
 	if len(f.Attempts) == 0 {
@@ -242,8 +242,8 @@ func (r Reader) Find(ctx context.Context, id string) (*Found, error) {
 	return f, nil
 }
 
-// Again reads the run's attempts again.
-func (f *Found) Again(ctx context.Context) error {
+// Refresh reads the run's attempts again.
+func (f *Found) Refresh(ctx context.Context) error {
 	for _, read := range []func(context.Context, ledger.Query) ([]ledger.Entry, error){f.r.Records.Ledger.Runs, f.r.Records.Ledger.Ticks} {
 		list, err := read(ctx, f.q)
 		if err != nil {
@@ -258,9 +258,9 @@ func (f *Found) Again(ctx context.Context) error {
 	return nil
 }
 
-// SoFar returns the log of an attempt that may not have reported its end. Live: this process runs
+// LogSoFar returns the log of an attempt that may not have reported its end. Live: this process runs
 // it; else the log is from the ledger.
-func (f *Found) SoFar(ctx context.Context, e ledger.Entry) (log ledger.Log, live bool, err error) {
+func (f *Found) LogSoFar(ctx context.Context, e ledger.Entry) (log ledger.Log, live bool, err error) {
 	if f.r.Live != nil && e.Outcome == ledger.Running {
 		if log, ok := f.r.Live(e.Job, e.Token); ok {
 			return log, true, nil
@@ -346,7 +346,7 @@ func (r Reader) logOf(ctx context.Context, run string, attempt int) (Log, error)
 	}
 	for _, e := range f.Attempts {
 		if e.Ran() && (attempt == 0 || e.Attempt == attempt) {
-			log, _, err := f.SoFar(ctx, e)
+			log, _, err := f.LogSoFar(ctx, e)
 			return newLog(e, log), err
 		}
 	}

@@ -167,7 +167,7 @@ func (r Reader) Attempts(ctx context.Context, run string) ([]Tick, error) {
 		return nil, err
 	}
 	if e := &f.Attempts[0]; e.Votes.Of == 0 && (e.Outcome == ledger.Running || e.Outcome == ledger.Interrupted) {
-		if log, _, err := f.SoFar(ctx, *e); err == nil { // else unknown
+		if log, _, err := f.LogSoFar(ctx, *e); err == nil { // else unknown
 			e.Votes, e.Poll, e.Beats = log.Run.Votes, log.Run.Poll, log.Run.Beats
 		}
 	}

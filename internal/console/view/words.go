@@ -47,14 +47,14 @@ func Span(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:
-		return two(int(d.Minutes()), "min", int(d.Seconds())%60, "s", d < 10*time.Minute)
+		return twoUnits(int(d.Minutes()), "min", int(d.Seconds())%60, "s", d < 10*time.Minute)
 	case d < 48*time.Hour:
-		return two(int(d.Hours()), "h", int(d.Minutes())%60, "min", true)
+		return twoUnits(int(d.Hours()), "h", int(d.Minutes())%60, "min", true)
 	}
-	return two(int(d.Hours())/24, "days", int(d.Hours())%24, "h", d < 10*24*time.Hour)
+	return twoUnits(int(d.Hours())/24, "days", int(d.Hours())%24, "h", d < 10*24*time.Hour)
 }
 
-func two(n int, unit string, rest int, small string, both bool) string {
+func twoUnits(n int, unit string, rest int, small string, both bool) string {
 	if !both || rest == 0 {
 		return fmt.Sprintf("%d %s", n, unit)
 	}
