@@ -18,8 +18,8 @@ import (
 // A replicaRow is a replica with its problems.
 type replicaRow struct {
 	view.Replica
-	Quiet bool
-	Odd   bool // serves another set of jobs than most
+	Silent  bool
+	Differs bool // serves another set of jobs than most
 }
 
 // replicasPage shows the replicas, and which of them should not be beside each other.
@@ -37,17 +37,17 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	for _, text := range view.Neighbours(p.Items) {
 		shown.Lines = append(shown.Lines, warning(text))
 	}
-	most := usual(view.Present(p.Items))
+	most := mostServed(view.Present(p.Items))
 	for _, r := range p.Items {
-		row := replicaRow{Replica: r, Quiet: r.State != roster.StateLost && r.Silence(v.asOf()) > 0}
-		row.Odd = most != "" && r.State != roster.StateLost && view.Text(r.ConfigHash) != most
+		row := replicaRow{Replica: r, Silent: r.State != roster.StateLost && r.Silence(v.asOf()) > 0}
+		row.Differs = most != "" && r.State != roster.StateLost && view.Text(r.ConfigHash) != most
 		shown.Replicas = append(shown.Replicas, row)
 	}
 	return shown, nil
 }
 
-// usual is the hash of the most served set of jobs, "" if there is only one.
-func usual(replicas []view.Replica) string {
+// mostServed is the hash of the most served set of jobs, "" if there is only one.
+func mostServed(replicas []view.Replica) string {
 	counts := map[string]int{}
 	for _, r := range replicas {
 		if r.ConfigHash != nil {
@@ -72,7 +72,7 @@ func loadNodes(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := nodesPage{Nodes: nodes, Lines: []line{quorumLine(v, nodes)}}
+	shown := nodesPage{Nodes: nodes, Lines: []line{nodesLine(v, nodes)}}
 	if v.query.Get("check") != "" {
 		checked, err := v.p.cfg.Control.Check(ctx)
 		if err != nil {

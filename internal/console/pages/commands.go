@@ -95,8 +95,8 @@ func (p *Pages) routeCommands(mux *http.ServeMux) {
 	}
 }
 
-func (f form) sheet() sheet {
-	return sheet{path: f.path, name: "command", under: "/jobs", title: f.Verb}
+func (f form) page() page {
+	return page{path: f.path, name: "command", under: "/jobs", title: f.Verb}
 }
 
 // PlannedText counts the planned ticks.
@@ -104,13 +104,13 @@ func (a *commandPage) PlannedText() string { return view.Count(len(a.Planned), "
 
 // serveForm shows a form with the values of the query.
 func (p *Pages) serveForm(w http.ResponseWriter, r *http.Request, f form) {
-	v, wrong := p.enter(r, f.sheet())
+	v, wrong := p.admit(r, f.page())
 	if wrong != nil {
 		p.refuse(w, v, wrong)
 		return
 	}
 	f.show(v, v.query)
-	p.write(w, v, http.StatusOK)
+	p.render(w, v, http.StatusOK)
 }
 
 // show makes the page one of the form with these values.
@@ -130,7 +130,7 @@ func (p *Pages) serveCommand(w http.ResponseWriter, r *http.Request, f form) {
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
 	formErr := r.ParseForm()
-	v := p.visit(r, f.sheet())
+	v := p.newVisit(r, f.page())
 	filled := r.PostForm
 	asked := r.Clone(ctx)
 	asked.URL.RawQuery = ""
@@ -154,12 +154,12 @@ func (p *Pages) serveCommand(w http.ResponseWriter, r *http.Request, f form) {
 		if shown.Wrong = wrong.Detail; wrong.Code == problem.CodeReused {
 			shown.Wrong, shown.Key = "This form was already sent for another command. Send it again to request this one.", rand.Text()
 		}
-		p.write(w, v, wrong.Status)
+		p.render(w, v, wrong.Status)
 		return
 	}
 	if plan, ok := answer.(api.Planned); ok && !plan.Asked {
 		shown.Planned = plan.Ticks
-		p.write(w, v, http.StatusOK)
+		p.render(w, v, http.StatusOK)
 		return
 	}
 	http.Redirect(w, r, p.after(f.route.Kind, shown.Job), http.StatusSeeOther)

@@ -44,8 +44,8 @@ type overview struct {
 	Unknown  bool   // only Lines are known: no quorum answers, and nothing was read before
 }
 
-// A glance is the data of the overview. Parts that could not be read are empty.
-type glance struct {
+// An overviewData is the data of the overview. Parts that could not be read are empty.
+type overviewData struct {
 	v        *visit
 	nodes    []view.Node
 	replicas view.Page[view.Replica]
@@ -87,7 +87,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 }
 
 // fresh reports whether all entries and replicas are younger than the shortest range.
-func (all *glance) fresh() bool {
+func (all *overviewData) fresh() bool {
 	from := all.v.Now.Add(-timeRanges()[0].Duration)
 	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&
 		!slices.ContainsFunc(all.entries, func(e ledger.Entry) bool { return e.OrderKey().Before(from) }) &&
@@ -95,8 +95,8 @@ func (all *glance) fresh() bool {
 }
 
 // readView reads all parts in parallel.
-func readView(ctx context.Context, v *visit, span time.Duration) *glance {
-	all := &glance{v: v, asked: v.Now.Add(-span)}
+func readView(ctx context.Context, v *visit, span time.Duration) *overviewData {
+	all := &overviewData{v: v, asked: v.Now.Add(-span)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	part := func(read func() error) {
@@ -130,7 +130,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *glance {
 }
 
 // readLatest reads the latest ticks of the range, and the problems of the last 24 hours.
-func (all *glance) readLatest(ctx context.Context) error {
+func (all *overviewData) readLatest(ctx context.Context) error {
 	p, err := lastKnown(all.v, "latest "+all.v.query.Get("range"), func() (view.EntryPage, error) {
 		return all.v.p.cfg.Control.Recent(ctx, view.EntryQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
 	})
@@ -162,8 +162,8 @@ func (l line) Shape() string {
 }
 
 // words describes the cluster, the most important first.
-func (all *glance) words() []line {
-	lines := []line{quorumLine(all.v, all.nodes)}
+func (all *overviewData) words() []line {
+	lines := []line{nodesLine(all.v, all.nodes)}
 	for _, text := range all.v.p.warnings() {
 		lines = append(lines, warning(text))
 	}
@@ -196,13 +196,13 @@ func (all *glance) words() []line {
 // warning is a line without details.
 func warning(text string) line { return line{Sentence: view.Sentence{Level: view.Warn, Text: text}} }
 
-// quorumLine says how many more nodes may fail.
-func quorumLine(v *visit, nodes []view.Node) line {
+// nodesLine says how many more nodes may fail.
+func nodesLine(v *visit, nodes []view.Node) line {
 	return line{view.MarginOf(nodes).Sentence, v.To("/nodes")}
 }
 
 // replicaLine describes the replicas, and the ones that are gone.
-func (all *glance) replicaLine(latest []view.Tick) line {
+func (all *overviewData) replicaLine(latest []view.Tick) line {
 	s, drift := view.ReplicaHealth(all.replicas.Items, latest, all.v.asOf())
 	switch {
 	case !all.v.Stale.IsZero():
@@ -214,7 +214,7 @@ func (all *glance) replicaLine(latest []view.Tick) line {
 }
 
 // problemLine names the jobs with a problem in the last 24 hours, the latest first.
-func (all *glance) problemLine(level view.Level, name string, kind view.Problem, why func(ledger.Entry) string) line {
+func (all *overviewData) problemLine(level view.Level, name string, kind view.Problem, why func(ledger.Entry) string) line {
 	list := view.WithProblem(all.problems, kind)
 	if len(list) == 0 {
 		return line{}
@@ -245,7 +245,7 @@ func interruptedBy(e ledger.Entry) string {
 }
 
 // lackingLine names the jobs of which less than 24 hours are known.
-func (all *glance) lackingLine() line {
+func (all *overviewData) lackingLine() line {
 	var dropped, unread []string
 	for _, p := range all.problems {
 		switch text := p.Job + " since " + all.v.clock(p.Since); {
@@ -279,7 +279,7 @@ func writer(e ledger.Entry) string {
 	return fmt.Sprintf("the run with token %d", e.Token)
 }
 
-func (all *glance) pauseLine() line {
+func (all *overviewData) pauseLine() line {
 	if all.open.Unknown != "" {
 		return line{view.Sentence{Level: view.Warn, Text: all.open.Unknown + "."}, all.v.To("/nodes")}
 	}
@@ -297,7 +297,7 @@ func (all *glance) pauseLine() line {
 	}, all.v.To("/jobs")}
 }
 
-func (all *glance) runningLine() line {
+func (all *overviewData) runningLine() line {
 	list := all.running()
 	if len(list) == 0 {
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "Nothing is running."}}
@@ -307,10 +307,10 @@ func (all *glance) runningLine() line {
 		names = append(names, e.Job+" (replica "+e.Replica+")")
 	}
 	s := view.Sentence{Level: view.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), view.And(names))}
-	return line{s, all.v.To("/ticks") + all.v.Ask("outcome", string(ledger.Running))}
+	return line{s, all.v.To("/ticks") + all.v.Query("outcome", string(ledger.Running))}
 }
 
-func (all *glance) nextLine() line {
+func (all *overviewData) nextLine() line {
 	switch {
 	case !all.v.Stale.IsZero(): // none starts before the nodes answer again
 		return line{}
@@ -333,12 +333,12 @@ func (all *glance) nextLine() line {
 }
 
 // running returns the entries of open runs.
-func (all *glance) running() []ledger.Entry {
+func (all *overviewData) running() []ledger.Entry {
 	return slices.DeleteFunc(slices.Clone(all.entries), func(e ledger.Entry) bool { return e.Outcome != ledger.Running })
 }
 
 // countedSince is when the counted ticks begin.
-func (all *glance) countedSince() string {
+func (all *overviewData) countedSince() string {
 	if all.cut {
 		return all.v.clock(all.since)
 	}

@@ -34,8 +34,8 @@ var templateFiles embed.FS
 const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// A sheet is one page of the dashboard.
-type sheet struct {
+// A page is one page of the dashboard.
+type page struct {
 	path  string
 	name  string // of its template
 	under string // its entry of the navigation
@@ -43,9 +43,9 @@ type sheet struct {
 	load  func(ctx context.Context, v *visit) (any, error)
 }
 
-// sheets lists the pages.
-func sheets() []sheet {
-	return []sheet{
+// pages lists the pages.
+func pages() []page {
+	return []page{
 		{"/{$}", "overview", "/", "Overview", loadOverview},
 		{"/jobs", "jobs", "/jobs", "Jobs", loadJobs},
 		{"/jobs/{job}", "job", "/jobs", "Job", loadJob},
@@ -65,9 +65,9 @@ type Pages struct {
 	warnings  func() []string // problems of this replica, as sentences
 	api       *api.API
 	gate      *gate.Gate
-	sheets    []sheet
-	templates map[string]*template.Template // by the name of the sheet
-	memory    memory
+	pages     []page
+	templates map[string]*template.Template // by the name of the page
+	results   lastResults
 	contests  contests
 	problems  view.Problems
 	files     map[string]file
@@ -75,12 +75,12 @@ type Pages struct {
 
 // New returns the pages, which read the API. It has the same cfg.
 func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*Pages, error) {
-	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, sheets: sheets(), templates: map[string]*template.Template{}, memory: memory{kept: map[string]known{}}}
+	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, pages: pages(), templates: map[string]*template.Template{}, results: lastResults{kept: map[string]known{}}}
 	if warnings == nil {
 		p.warnings = func() []string { return nil }
 	}
 	names := []string{"problem", "command"}
-	for _, one := range p.sheets {
+	for _, one := range p.pages {
 		names = append(names, one.name)
 	}
 	for _, name := range names {
@@ -97,15 +97,15 @@ func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*P
 
 // Route adds the pages to the routes of the server.
 func (p *Pages) Route(mux *http.ServeMux) {
-	for _, one := range p.sheets {
-		mux.HandleFunc("GET "+one.path, func(w http.ResponseWriter, r *http.Request) { p.serveSheet(w, r, one) })
+	for _, one := range p.pages {
+		mux.HandleFunc("GET "+one.path, func(w http.ResponseWriter, r *http.Request) { p.servePage(w, r, one) })
 	}
 	p.routeCommands(mux)
 	mux.HandleFunc("GET /login", p.serveLogin)
 	mux.HandleFunc("GET /static/{file}", p.serveFile)
 	mux.HandleFunc("POST /theme", p.serveTheme)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		v, _ := p.enter(r, sheet{title: "Not found"}) // the same answer without the right to read
+		v, _ := p.admit(r, page{title: "Not found"}) // the same answer without the right to read
 		p.refuse(w, v, problem.New(http.StatusNotFound, "not_found", "there is no page "+r.URL.Path))
 	})
 }
@@ -113,11 +113,11 @@ func (p *Pages) Route(mux *http.ServeMux) {
 // NoUsers reports whether nobody can log in.
 func (v *visit) NoUsers() bool { return v.p.gate.NoUsers() }
 
-// serveSheet serves a page.
-func (p *Pages) serveSheet(w http.ResponseWriter, r *http.Request, one sheet) {
+// servePage serves a page.
+func (p *Pages) servePage(w http.ResponseWriter, r *http.Request, one page) {
 	ctx, cancel := context.WithTimeout(r.Context(), p.cfg.Timeout)
 	defer cancel()
-	v, wrong := p.enter(r.WithContext(ctx), one)
+	v, wrong := p.admit(r.WithContext(ctx), one)
 	if wrong != nil {
 		p.refuse(w, v, wrong)
 		return
@@ -128,12 +128,12 @@ func (p *Pages) serveSheet(w http.ResponseWriter, r *http.Request, one sheet) {
 		return
 	}
 	v.Data, v.Done = data, doneText(v.query.Get("done"))
-	p.write(w, v, http.StatusOK)
+	p.render(w, v, http.StatusOK)
 }
 
-// enter admits a request that may read.
-func (p *Pages) enter(r *http.Request, one sheet) (*visit, *problem.Problem) {
-	v := p.visit(r, one)
+// admit admits a request that may read.
+func (p *Pages) admit(r *http.Request, one page) (*visit, *problem.Problem) {
+	v := p.newVisit(r, one)
 	id, wrong := p.gate.Admit(r, identity.Viewer, "")
 	if v.ID = id; wrong != nil {
 		return v, wrong
@@ -145,25 +145,25 @@ func (p *Pages) enter(r *http.Request, one sheet) (*visit, *problem.Problem) {
 	return v, v.choose(v.query.Get("tz"))
 }
 
-func (p *Pages) visit(r *http.Request, one sheet) *visit {
+func (p *Pages) newVisit(r *http.Request, one page) *visit {
 	return &visit{
 		p: p, address: address{p.cfg.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
-		r: r, sheet: one, Title: p.titleOf(one), ID: identity.Identity{Address: p.gate.Address(r)},
+		r: r, page: one, Title: p.titleOf(one), ID: identity.Identity{Address: p.gate.Address(r)},
 	}
 }
 
 // refuse serves the page of a problem.
 func (p *Pages) refuse(w http.ResponseWriter, v *visit, wrong *problem.Problem) {
-	v.sheet.name, v.Data = "problem", wrong
+	v.page.name, v.Data = "problem", wrong
 	wrong.Head(w.Header())
-	p.write(w, v, wrong.Status)
+	p.render(w, v, wrong.Status)
 }
 
-// write renders a page in memory before it sends it.
-func (p *Pages) write(w http.ResponseWriter, v *visit, status int) {
+// render renders a page in memory before it sends it.
+func (p *Pages) render(w http.ResponseWriter, v *visit, status int) {
 	var text bytes.Buffer
-	if err := p.templates[v.sheet.name].ExecuteTemplate(&text, "layout", v); err != nil {
-		p.cfg.Logger.Error("a page could not be rendered", "page", v.sheet.name, "why", err)
+	if err := p.templates[v.page.name].ExecuteTemplate(&text, "layout", v); err != nil {
+		p.cfg.Logger.Error("a page could not be rendered", "page", v.page.name, "why", err)
 		http.Error(w, "this page could not be rendered; the log of replica "+p.cfg.ID+" says why", http.StatusInternalServerError)
 		return
 	}
@@ -209,7 +209,7 @@ func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	f, ok := p.files[name]
 	if !ok {
-		p.refuse(w, p.visit(r, sheet{title: "Not found"}), problem.New(http.StatusNotFound, "not_found", "there is no file "+name))
+		p.refuse(w, p.newVisit(r, page{title: "Not found"}), problem.New(http.StatusNotFound, "not_found", "there is no file "+name))
 		return
 	}
 	w.Header().Set("Cache-Control", "no-cache")
@@ -223,7 +223,7 @@ const themeCookie = "quorate_theme"
 // serveTheme sets the theme and redirects back.
 func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
 	if p.gate.Origin(r) != nil {
-		p.refuse(w, p.visit(r, sheet{title: "Refused"}), problem.Forbidden("the request comes from a page of another origin"))
+		p.refuse(w, p.newVisit(r, page{title: "Refused"}), problem.Forbidden("the request comes from a page of another origin"))
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
@@ -241,7 +241,7 @@ func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
 // serveLogin makes the browser ask for name and password, and redirects back. Other pages
 // do not ask users who may read anonymously.
 func (p *Pages) serveLogin(w http.ResponseWriter, r *http.Request) {
-	v := p.visit(r, sheet{title: "Log in"})
+	v := p.newVisit(r, page{title: "Log in"})
 	id, wrong := p.gate.Identify(r)
 	switch {
 	case wrong != nil:

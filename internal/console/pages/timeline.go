@@ -80,14 +80,14 @@ func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
 
 // A drawing places what was read on a ruler.
 type drawing struct {
-	*glance
+	*overviewData
 	ruler
 	runs, idle []ledger.Entry // the ticks that ran, and the others
 }
 
 // draw draws the view.
-func draw(all *glance, span time.Duration) timeline {
-	d := drawing{glance: all, ruler: ruler{from: all.v.Now.Add(-span), to: all.v.Now.Add(span / (futurePart - 1))}}
+func draw(all *overviewData, span time.Duration) timeline {
+	d := drawing{overviewData: all, ruler: ruler{from: all.v.Now.Add(-span), to: all.v.Now.Add(span / (futurePart - 1))}}
 	for _, e := range all.entries {
 		if e.Ran() {
 			d.runs = append(d.runs, e)

@@ -22,8 +22,8 @@ type visit struct {
 	address
 	times
 	freshness
-	r     *http.Request
-	sheet sheet
+	r    *http.Request
+	page page
 
 	ID    identity.Identity
 	Title string
@@ -45,8 +45,8 @@ func (v *visit) OneStore() bool { return v.p.cfg.Control.Health.OneStore() }
 // Server is the replica that serves the page.
 func (v *visit) Server() view.Host { return v.p.cfg.Host }
 
-// titleOf is the title of a sheet.
-func (p *Pages) titleOf(s sheet) string {
+// titleOf is the title of a page.
+func (p *Pages) titleOf(s page) string {
 	if s.name == "nodes" && p.cfg.Control.Health.OneStore() {
 		return "Store"
 	}
@@ -56,9 +56,9 @@ func (p *Pages) titleOf(s sheet) string {
 // Navigation lists the links to the main pages.
 func (v *visit) Navigation() []link {
 	var list []link
-	for _, s := range v.p.sheets {
+	for _, s := range v.p.pages {
 		if path := strings.TrimSuffix(s.path, "{$}"); path == s.under {
-			list = append(list, link{v.p.titleOf(s), v.To(path), s.under == v.sheet.under})
+			list = append(list, link{v.p.titleOf(s), v.To(path), s.under == v.page.under})
 		}
 	}
 	return list
@@ -73,8 +73,8 @@ type link struct {
 // Choices are the possible values of a parameter of the API's route.
 func (v *visit) Choices(path, name string) []string { return v.p.api.Choices(path, name) }
 
-// May reports whether the user has the role.
-func (v *visit) May(role string) bool { return v.ID.Role.Allows(identity.Role(role)) && role != "" }
+// Allows reports whether the user has the role.
+func (v *visit) Allows(role string) bool { return v.ID.Role.Allows(identity.Role(role)) && role != "" }
 
 // A tickRow is a row of a table of ticks.
 type tickRow struct {
@@ -132,8 +132,8 @@ func (a address) To(parts ...string) string {
 // Here is the address of this page.
 func (a address) Here() string { return a.Base + a.url.RequestURI() }
 
-// Bare is the address without the query; "" if there is no query.
-func (a address) Bare() string {
+// WithoutQuery is the address without the query; "" if there is no query.
+func (a address) WithoutQuery() string {
 	if a.url.RawQuery == "" {
 		return ""
 	}
@@ -177,8 +177,8 @@ func (a address) Kept() url.Values {
 	return kept
 }
 
-// Ask formats a value of a query for appending to To, which may have a time zone.
-func (a address) Ask(name, value string) string {
+// Query formats a value of a query for appending to To, which may have a time zone.
+func (a address) Query(name, value string) string {
 	separator := "?"
 	if a.query.Get("tz") != "" {
 		separator = "&"
@@ -221,8 +221,8 @@ func (a address) only(names ...string) url.Values {
 // mostKept bounds the results that are kept for outages.
 const mostKept = 200
 
-// A memory keeps the last results, to show them while no quorum answers.
-type memory struct {
+// lastResults keeps what pages read last, to show them while no quorum answers.
+type lastResults struct {
 	mu   sync.Mutex
 	kept map[string]known
 }
@@ -233,7 +233,7 @@ type known struct {
 	at   time.Time
 }
 
-func (m *memory) keep(key string, data any, now time.Time) {
+func (m *lastResults) keep(key string, data any, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.kept[key]; !ok && len(m.kept) >= mostKept {
@@ -242,7 +242,7 @@ func (m *memory) keep(key string, data any, now time.Time) {
 	m.kept[key] = known{data, now}
 }
 
-func (m *memory) find(key string) (data any, at time.Time, ok bool) {
+func (m *lastResults) find(key string) (data any, at time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.kept[key]
@@ -271,13 +271,13 @@ func (f *freshness) outdated(at time.Time, err error) {
 func lastKnown[T any](v *visit, key string, read func() (T, error)) (T, error) {
 	got, err := read()
 	if err == nil {
-		v.p.memory.keep(key, got, v.Now)
+		v.p.results.keep(key, got, v.Now)
 		return got, nil
 	}
 	if p := problem.Of(err, v.OneStore()); p == nil || p.Status < http.StatusInternalServerError {
 		return got, err
 	}
-	kept, at, ok := v.p.memory.find(key)
+	kept, at, ok := v.p.results.find(key)
 	old, fits := kept.(T)
 	if !ok || !fits {
 		return got, err
