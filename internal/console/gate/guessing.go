@@ -78,13 +78,11 @@ func (t *turns) take(ctx context.Context, address, user string) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	select {
-	case may := <-mine.called: // called and ended at once
-		return may
-	default:
+	if slices.Contains(t.waiting, mine) {
 		t.turnAway(mine)
 		return false
 	}
+	return <-mine.called // called and ended at once
 }
 
 // give ends a turn.

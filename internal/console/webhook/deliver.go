@@ -120,26 +120,28 @@ func (s *Sink) post(ctx context.Context, m Message) error {
 // secrets in texts. No error passes with another try.
 func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mask, error) {
 	var secrets []string
-	resolve := func(text settings.Secret) (string, error) {
+	resolve := func(name string, text settings.Secret, check func(string) error) (string, error) {
 		value, inserted, err := refs.Expand(string(text), s.cfg.Resolve)
 		if secrets = append(secrets, inserted...); len(inserted) > 0 || len(refs.In(string(text))) == 0 {
 			secrets = append(secrets, value)
 		}
+		if err == nil {
+			err = check(value)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
 		return value, err
 	}
-	target, err := resolve(s.cfg.URL)
-	if err == nil {
-		err = CheckURL(target)
-	}
+	target, err := resolve("url", s.cfg.URL, CheckURL)
 	if err != nil {
-		return nil, nil, fmt.Errorf("url: %w", err)
+		return nil, nil, err
 	}
-	key, err := resolve(s.cfg.Secret)
-	if err == nil && s.cfg.Secret != "" {
-		err = CheckSecret(key)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("secret: %w", err)
+	var key string
+	if s.cfg.Secret != "" {
+		if key, err = resolve("secret", s.cfg.Secret, CheckSecret); err != nil {
+			return nil, nil, err
+		}
 	}
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -156,12 +158,9 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mas
 		req.Header.Set(SignatureHeader, sign(key, body, time.Now()))
 	}
 	for name, text := range s.cfg.Headers {
-		value, err := resolve(text)
-		if err == nil {
-			err = CheckHeader(name, value)
-		}
+		value, err := resolve("header "+name, text, func(value string) error { return CheckHeader(name, value) })
 		if err != nil {
-			return nil, nil, fmt.Errorf("header %s: %w", name, err)
+			return nil, nil, err
 		}
 		req.Header.Set(name, value)
 	}
