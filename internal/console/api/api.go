@@ -265,14 +265,14 @@ func routes() []route {
 			{name: "job", about: "Only of this job.", schema: short(200)},
 			{name: "from", about: "Only ticks that start after this time; default: now.", schema: timeSchema()},
 		}, reply: view.Page[view.Next]{}, answer: answerNext},
-		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: view.Page[view.Replica]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Replicas(ctx)) }},
-		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: view.Page[view.Node]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Nodes(ctx)) }},
+		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: view.Page[view.Replica]{}, answer: rowsOf(view.Control.Replicas)},
+		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: view.Page[view.Node]{}, answer: rowsOf(view.Control.Nodes)},
 		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: view.Page[view.Check]{}, answer: func(ctx context.Context, c *call) (any, error) {
 			checked, err := c.cfg.Control.Check(ctx)
 			return pageOf(checked.Rows, err)
 		}},
-		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: view.Page[view.Lock]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Locks(ctx)) }},
-		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: view.Page[view.Command]{}, answer: func(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Control.Pauses(ctx)) }},
+		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: view.Page[view.Lock]{}, answer: rowsOf(view.Control.Locks)},
+		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: view.Page[view.Command]{}, answer: rowsOf(view.Control.Pauses)},
 		{path: "/audit", about: "Commands on the cluster, done and refused, newest first.", query: auditing(), reply: view.Page[view.Command]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration of the serving replica, without secrets, and the hashes of the others.", reply: Configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "A set of jobs that replicas serve, or served within a day.", reply: JobSet{}, answer: answerJobSet},

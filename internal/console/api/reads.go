@@ -24,6 +24,11 @@ func pageOf[R any](rows []R, err error) (view.Page[R], error) {
 	return view.Page[R]{Items: rows}, err
 }
 
+// rowsOf answers with all rows of a listing.
+func rowsOf[R any](read func(view.Control, context.Context) ([]R, error)) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) { return pageOf(read(c.cfg.Control, ctx)) }
+}
+
 // entriesOf answers with ticks or runs, of the job in the path or of all jobs.
 func entriesOf[R any](ticks bool, read func(view.Control, context.Context, view.EntryQuery) (view.Page[R], error)) func(context.Context, *call) (any, error) {
 	return func(ctx context.Context, c *call) (any, error) {

@@ -105,17 +105,14 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	shown := locksPage{Locks: p.Items}
-	known := map[string]bool{}
-	for _, e := range recent.Entries {
+	for _, e := range recent.Entries { // newest first
+		shown.Tokens = append(shown.Tokens, view.NewTick(e))
 		if e.StaleWrites > 0 {
 			shown.Stale = append(shown.Stale, view.NewTick(e))
 		}
-		if !known[e.Job] {
-			known[e.Job] = true
-			shown.Tokens = append(shown.Tokens, view.NewTick(e))
-		}
 	}
-	slices.SortFunc(shown.Tokens, func(x, y view.Tick) int { return strings.Compare(x.Job, y.Job) })
+	slices.SortStableFunc(shown.Tokens, func(x, y view.Tick) int { return strings.Compare(x.Job, y.Job) })
+	shown.Tokens = slices.CompactFunc(shown.Tokens, func(x, y view.Tick) bool { return x.Job == y.Job })
 	return shown, nil
 }
 

@@ -132,12 +132,12 @@ func (p *Pages) serveCommand(w http.ResponseWriter, r *http.Request, f form) {
 	formErr := r.ParseForm()
 	v := p.newVisit(r, f.page())
 	filled := r.PostForm
-	asked := r.Clone(ctx)
-	asked.URL.RawQuery = ""
-	asked.Header.Set("Content-Type", "application/json")
-	asked.Header.Set("Idempotency-Key", filled.Get("key"))
-	asked.Body = io.NopCloser(bytes.NewReader(f.json(filled)))
-	id, wrong := p.gate.Admit(asked, f.route.Role, f.route.Kind)
+	apiRequest := r.Clone(ctx)
+	apiRequest.URL.RawQuery = ""
+	apiRequest.Header.Set("Content-Type", "application/json")
+	apiRequest.Header.Set("Idempotency-Key", filled.Get("key"))
+	apiRequest.Body = io.NopCloser(bytes.NewReader(f.json(filled)))
+	id, wrong := p.gate.Admit(apiRequest, f.route.Role, f.route.Kind)
 	if v.ID = id; wrong != nil {
 		p.refuse(w, v, wrong)
 		return
@@ -148,7 +148,7 @@ func (p *Pages) serveCommand(w http.ResponseWriter, r *http.Request, f form) {
 	}
 	var answer any
 	if wrong == nil {
-		answer, wrong = f.route.Do(ctx, asked, id)
+		answer, wrong = f.route.Do(ctx, apiRequest, id)
 	}
 	if wrong != nil {
 		if shown.Wrong = wrong.Detail; wrong.Code == problem.CodeReused {
@@ -222,7 +222,7 @@ func doneText(kind string) string {
 		string(commands.Pause):    "Paused: its ticks are skipped until it is resumed.",
 		string(commands.Resume):   "Resumed: its ticks run again.",
 		string(commands.Backfill): "Backfill requested: its runs start in a moment.",
-		string(commands.Cancel):   "Cancelled: the runs were asked to stop.",
+		string(commands.Cancel):   "Cancelled: the runs were apiRequest to stop.",
 		string(commands.Release):  "The lock was taken from its holder.",
 	}[kind]
 }
