@@ -188,8 +188,8 @@ func (all *overviewData) words() []line {
 		all.problemLine(view.Bad, "Failed", view.ProblemFailed, whyOf),
 		all.problemLine(view.Warn, "Missed", view.ProblemMissed, whyOf),
 		all.problemLine(view.Warn, "Interrupted and run again", view.ProblemInterrupted, interruptedBy),
-		all.problemLine(view.Warn, "A guard refused stale writes", view.ProblemStale, writer),
-		all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
+		all.problemLine(view.Warn, "A guard refused stale writes", view.ProblemStale, staleWriter),
+		all.pauseLine(), all.runningLine(), all.uncountedLine(), all.nextLine())
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
@@ -244,8 +244,8 @@ func interruptedBy(e ledger.Entry) string {
 	return "an attempt on " + e.InterruptedOn + " was interrupted; attempt " + strconv.Itoa(e.Attempt) + " on " + e.Replica + ": " + markOf(e.Outcome).Word
 }
 
-// lackingLine names the jobs of which less than 24 hours are known.
-func (all *overviewData) lackingLine() line {
+// uncountedLine names the jobs whose problems are known for less than 24 hours.
+func (all *overviewData) uncountedLine() line {
 	var dropped, unread []string
 	for _, p := range all.problems {
 		switch text := p.Job + " since " + all.v.clock(p.Since); {
@@ -270,9 +270,9 @@ func (all *overviewData) lackingLine() line {
 	return line{}
 }
 
-// writer names the run that wrote with a stale token. If there were several attempts, the
+// staleWriter names the run that wrote with a stale token. If there were several attempts, the
 // run's page says which one.
-func writer(e ledger.Entry) string {
+func staleWriter(e ledger.Entry) string {
 	if e.Attempt > 1 {
 		return fmt.Sprintf("one of %d attempts of this run", e.Attempt)
 	}
@@ -337,7 +337,7 @@ func (all *overviewData) running() []ledger.Entry {
 	return slices.DeleteFunc(slices.Clone(all.entries), func(e ledger.Entry) bool { return e.Outcome != ledger.Running })
 }
 
-// countedSince is when the counted ticks begin.
+// countedSince is the time of the first counted tick, or of the start of the range.
 func (all *overviewData) countedSince() string {
 	if all.cut {
 		return all.v.clock(all.since)

@@ -214,7 +214,7 @@ type beatBar struct {
 	view.Beat
 }
 
-// widestBar is that of a beat, in percent.
+// widestBar is the width of the bar of a beat, in percent.
 const widestBar = 2.0
 
 func newStrip(show times, t view.Tick) *strip {

@@ -85,7 +85,7 @@ type drawing struct {
 	runs, idle []ledger.Entry // the ticks that ran, and the others
 }
 
-// draw draws the view.
+// draw makes the timeline of a range.
 func draw(all *overviewData, span time.Duration) timeline {
 	d := drawing{overviewData: all, ruler: ruler{from: all.v.Now.Add(-span), to: all.v.Now.Add(span / (futurePart - 1))}}
 	for _, e := range all.entries {

@@ -64,7 +64,7 @@ func (v *visit) Navigation() []link {
 	return list
 }
 
-// A link is one of several, one of which may lead to this page.
+// A link is an entry of the navigation or of a choice; Here marks that of this page.
 type link struct {
 	Text, Path string
 	Here       bool
@@ -109,7 +109,7 @@ func rows[R any](ctx context.Context, v *visit, path string, query url.Values, i
 	return read[view.Page[R]](ctx, v, path, query, in...)
 }
 
-// An address is that of a page, and makes those of others.
+// An address is the address of this page. Its methods return addresses of other pages.
 type address struct {
 	Base  string // prefix of every path
 	url   *url.URL

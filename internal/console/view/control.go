@@ -101,10 +101,10 @@ func (c Control) do(ctx context.Context, command commands.Command) (Command, err
 	return NewCommand(done), nil
 }
 
-// PauseOrResume pauses or resumes a job, a tag or all jobs, as command.Kind says. It also
-// does commands that look like a mistake, with a doubt: jobs may get the tag later. An ID, with a
-// command without a target, ends the pause that has it; without such a pause in force the error is
-// ErrNotFound.
+// PauseOrResume pauses or resumes a job, a tag or all jobs, as command.Kind says. With an ID, and a
+// command without a target, it ends the pause with this ID; ErrNotFound if none is in force. A
+// command that looks like a mistake is done, too, and the result has a doubt: a job may get the tag
+// later.
 func (c Control) PauseOrResume(ctx context.Context, command commands.Command, id string) (done PauseResult, err error) {
 	doubt := ""
 	if id != "" {
@@ -140,7 +140,7 @@ func (c Control) resumeOf(ctx context.Context, command commands.Command, id stri
 	return command, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
 }
 
-// doubt says why a pause or resume may be a mistake; "" if nothing speaks against it.
+// doubt says why a pause or resume may be a mistake; "" if it looks right.
 func (c Control) doubt(ctx context.Context, command commands.Command) (string, error) {
 	if command.Kind == commands.Pause {
 		d, err := c.Directory(ctx)

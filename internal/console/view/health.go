@@ -48,7 +48,7 @@ func MarginOf(nodes []Node) Margin {
 	case spare < 0:
 		m.Level = Bad
 		m.Text = fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
-		m.More = toStart(nodes)
+		m.More = quorumAdvice(nodes)
 	case spare == 0 && len(nodes) == 1:
 		m.Level, m.Text = Calm, text+"; it is the only one: no tick starts while it is down."
 	case spare == 0:
@@ -92,8 +92,8 @@ func afterGrace(at string) string {
 	return "They do by themselves after their grace, from " + clockOf(&at) + " on."
 }
 
-// toStart says what to do without a quorum.
-func toStart(nodes []Node) string {
+// quorumAdvice says what to do without a quorum.
+func quorumAdvice(nodes []Node) string {
 	text, unwell := "", false
 	for _, n := range nodes {
 		switch n.State {
@@ -233,7 +233,7 @@ func Quorate(nodes []Node) error {
 	return QuorumOf(answered, len(nodes))
 }
 
-// errStoreDown is that of Quorate for the only store.
+// errStoreDown is what Quorate returns while the only store is down.
 var errStoreDown = fmt.Errorf("%w: start it, or its standby", kv.ErrUnavailable)
 
 // QuorumOf returns locking.ErrNoQuorum unless a quorum of the nodes has answered.
@@ -268,7 +268,7 @@ func TickHealth(latest []Tick, cut bool, since string) Sentence {
 		}
 		if level := t.Level(); s.Level.Weight() < level.Weight() {
 			if s.Level = level; level != Good {
-				s.More = "Last " + t.trouble() + ": " + t.Job + "."
+				s.More = "Last " + t.problem() + ": " + t.Job + "."
 			}
 		}
 	}
@@ -297,8 +297,8 @@ func TickHealth(latest []Tick, cut bool, since string) Sentence {
 	return s
 }
 
-// trouble names what is wrong with a tick.
-func (t Tick) trouble() string {
+// problem names the problem of a tick whose level is Bad or Warn.
+func (t Tick) problem() string {
 	switch {
 	case t.Level() == Bad:
 		return strings.ReplaceAll(string(t.Outcome), "_", " ")

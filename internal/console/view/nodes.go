@@ -281,13 +281,13 @@ func ServiceFinding(kept string) Finding {
 	return Finding{Topic: "service", Level: health.Note.String(), Text: fmt.Sprintf("the namespace belongs to service %q; quorate store init --service renames it", kept)}
 }
 
-// Locks lists who holds which lock. Without a quorum the error is a locking.ErrNoQuorum.
+// Locks lists the held locks. Without a quorum the error is a locking.ErrNoQuorum.
 func (r Reader) Locks(ctx context.Context) ([]Lock, error) {
 	held, err := r.Claims.Holders(ctx)
 	return rowsOf(held, err, lockRow)
 }
 
-// LockRows lists what is held.
+// LockRows lists held locks.
 func LockRows(held []locking.Holding) []Lock {
 	rows, _ := rowsOf(held, nil, lockRow)
 	return rows
@@ -324,9 +324,9 @@ func lockState(h locking.Holding) string {
 // unreadableTicks is how many of the latest ticks Unreadable reads.
 const unreadableTicks = 500
 
-// notes are what a check says of what is stored: of live replicas that should not be beside each
-// other, and of records that cannot be read. For these it reads the jobs, the commands and the latest
-// ticks. What cannot be read at all is left to other checks.
+// notes are the findings about what all nodes store: live replicas that conflict, and records that
+// cannot be read. To find such records it reads the jobs, the commands and the latest ticks. Errors
+// of these reads are ignored: other findings report them.
 func (r Reader) notes(ctx context.Context) (notes []Finding) {
 	replicas, _ := r.Replicas(ctx)
 	for _, text := range Neighbours(replicas) {

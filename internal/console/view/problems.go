@@ -69,9 +69,9 @@ type JobProblems struct {
 	Unread bool
 }
 
-// Problems remembers the problems of all jobs in the last 24 hours, so each call reads only
-// what is new, and goes on with what is older. Its zero value is ready; it may be used by
-// many goroutines.
+// Problems remembers the problems of all jobs in the last 24 hours. Each call reads only new
+// entries, and some of the older ones that are not known yet. Its zero value is ready; it may be
+// used by many goroutines.
 type Problems struct {
 	known atomic.Pointer[survey]
 	large atomic.Int64 // when a call last read problemsAtOnce older entries, in ms
@@ -162,7 +162,7 @@ func newSurvey(last *survey, d Directory, latest []ledger.Entry, from, now time.
 	return s
 }
 
-// read reads what is new of each job and what was open, and then more of its past.
+// read reads the new entries of each job, the ticks whose run was open, and then earlier entries.
 func (s *survey) read(ctx context.Context, store ledger.Skimmer, from, now time.Time, most int) error {
 	since, before := now.Add(-ProblemSpan), from.Add(-time.Millisecond)
 	var fresh, open []ledger.Stretch
@@ -178,7 +178,8 @@ func (s *survey) read(ctx context.Context, store ledger.Skimmer, from, now time.
 		}
 		k.until = now
 	}
-	// What is new comes first: what was known of a job is lost if it does not join on.
+	// New entries come first: if they are too many, the older ones of the job are dropped, since the
+	// known entries may have no gap.
 	for left := problemsAtOnce; left > 0 && len(fresh) > 0; {
 		cost, err := s.search(ctx, store, fresh)
 		if err != nil {
@@ -199,8 +200,8 @@ func (s *survey) read(ctx context.Context, store ledger.Skimmer, from, now time.
 	return s.readOn(ctx, store, since, most)
 }
 
-// readOn reads about so many earlier entries. All jobs get an equal share, those of which
-// least is known first.
+// readOn reads about as many earlier entries as most says. All jobs get an equal share, beginning
+// with those of which the shortest time is known.
 func (s *survey) readOn(ctx context.Context, store ledger.Skimmer, since time.Time, most int) error {
 	for left := most; 8*left > most; {
 		var past []ledger.Stretch
@@ -242,8 +243,8 @@ func (s *survey) readOn(ctx context.Context, store ledger.Skimmer, since time.Ti
 	return nil
 }
 
-// search replaces what is known of the stretches, and shortens each to what was not read. It
-// returns what that cost.
+// search reads the stretches, replaces the known entries there, and shortens each stretch to its
+// unread part. The cost is about the number of entries that were read.
 func (s *survey) search(ctx context.Context, store ledger.Skimmer, ask []ledger.Stretch) (cost int, err error) {
 	if len(ask) == 0 {
 		return 0, nil
@@ -290,13 +291,13 @@ func (k *known) replace(list []ledger.Entry, from, to time.Time) {
 	k.found = found
 }
 
-// drop drops what is known before a time: something after it is not.
+// drop drops the entries before a time, because some after it are not known.
 func (k *known) drop(from time.Time) {
 	k.from, k.next = from, from.Add(-time.Millisecond)
 	k.found = slices.DeleteFunc(slices.Clone(k.found), func(t trouble) bool { return t.at.Before(from) })
 }
 
-// forget drops what is older than the span, and the entries that nobody needs.
+// forget drops the problems before a time, and the entries beyond keptOfKind of each problem.
 func (k *known) forget(since time.Time) {
 	k.found = slices.DeleteFunc(k.found, func(t trouble) bool { return t.at.Before(since) })
 	var have [problemKinds]int

@@ -127,7 +127,7 @@ func (d Directory) named(e ledger.Entry) ledger.Entry {
 	return e
 }
 
-// namedAll does that in place.
+// namedAll sets the job of each entry to its current name.
 func (d Directory) namedAll(entries []ledger.Entry) []ledger.Entry {
 	for i, e := range entries {
 		entries[i] = d.named(e)
@@ -148,7 +148,7 @@ func (d Directory) Require(key string) error {
 	return fmt.Errorf("job %q %w in this cluster; quorate jobs lists them", key, ErrNotFound)
 }
 
-// rowsOf turns what was read into rows.
+// rowsOf converts a list to rows. It passes on the error of reading the list.
 func rowsOf[T, R any](list []T, err error, row func(T) R) ([]R, error) {
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (s *DirectoryCache) get(ctx context.Context, read func(context.Context) (Di
 	}
 }
 
-// A Host is what the replica at hand has for the parts of a program that count or show it.
+// A Host is what a replica offers to the parts of its program that show or count it.
 type Host struct {
 	ID, Version string
 	Jobs        []string        // the names of those that it serves at first

@@ -102,15 +102,15 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 	return rows, err
 }
 
-// What is said of live replicas that should not be beside each other, in logs, by checks and on
-// pages.
+// Texts about live replicas that conflict, in logs, findings and on pages.
 const (
 	TwinsText     = "two live processes run under one replica.id: give each its own, or leave it out"
 	StrangersText = "live replicas serve other jobs under the same names, and no roll-out explains it: a tick runs as defined on the replica that wins it; give another service a namespace of its own"
 )
 
-// Neighbours says which live replicas should not be beside each other.
-func Neighbours(rows []Replica) (said []string) {
+// Neighbours says which live replicas conflict: they share a name, or serve other jobs under the
+// same names.
+func Neighbours(rows []Replica) (conflicts []string) {
 	var twins, strangers, jobs []string
 	for _, r := range rows {
 		who := fmt.Sprintf("%s (process %d on %s)", r.ID, r.PID, r.Host)
@@ -122,13 +122,13 @@ func Neighbours(rows []Replica) (said []string) {
 		}
 	}
 	if len(twins) > 0 {
-		said = append(said, TwinsText+": "+And(twins))
+		conflicts = append(conflicts, TwinsText+": "+And(twins))
 	}
 	if len(strangers) > 0 {
 		slices.Sort(jobs)
-		said = append(said, StrangersText+": "+And(strangers)+" serve "+And(slices.Compact(jobs)))
+		conflicts = append(conflicts, StrangersText+": "+And(strangers)+" serve "+And(slices.Compact(jobs)))
 	}
-	return said
+	return conflicts
 }
 
 // Present returns the replicas without the lost ones.

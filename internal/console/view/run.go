@@ -298,9 +298,9 @@ type Log struct {
 	Text    string         `json:"text" jsonschema:"The end of the log."`
 }
 
-// Log returns the log of one run of the named job, or without a job that of the run with an ID. Run is its ID or its tick; attempt
-// selects one attempt. Empty and 0 select the last run that has ended. The error is
-// ErrNotFound if there is no such run or no log.
+// Log returns the log of one run of the named job. Run is its ID or its tick; attempt selects one
+// attempt. Empty and 0 select the last run that has ended. Without a job, run must be an ID, and the
+// run may still be running. The error is ErrNotFound if there is no such run or no log.
 func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, error) {
 	if job == "" {
 		return r.logOf(ctx, run, attempt)
@@ -338,7 +338,7 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 	return newLog(d.named(e), log), err
 }
 
-// logOf returns the log of the run with an ID, so far if it goes on.
+// logOf returns the log of the run with an ID, of a running one up to now.
 func (r Reader) logOf(ctx context.Context, run string, attempt int) (Log, error) {
 	f, err := r.Find(ctx, run)
 	if err != nil {

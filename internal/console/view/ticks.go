@@ -34,7 +34,7 @@ func (r Reader) entriesOf(ctx context.Context, job string, ticks bool, q ledger.
 	return list, err
 }
 
-// entriesOfEach does that for every job. The limit applies to each job.
+// entriesOfEach returns those of every job. The limit applies to each job.
 func (r Reader) entriesOfEach(ctx context.Context, ticks bool, q ledger.Query) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
