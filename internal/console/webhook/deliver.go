@@ -26,33 +26,46 @@ import (
 // Run posts messages until ctx ends. Then it posts each waiting message once, for at
 // most Config.Flush. End ctx after the scheduler has returned.
 func (s *Sink) Run(ctx context.Context) {
-	for m, ok := s.next(ctx); ok; m, ok = s.next(ctx) {
-		s.deliver(ctx, m)
+	defer s.cfg.Client.CloseIdleConnections()
+	var unsent []Message // the one that was tried when ctx ended, if any
+	for ctx.Err() == nil {
+		select {
+		case m := <-s.queue:
+			if !s.deliver(ctx, m) {
+				unsent = append(unsent, m)
+			}
+		case <-ctx.Done():
+		}
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Flush)
 	defer cancel()
-	for m, ok := s.pop(); ok; m, ok = s.pop() {
+	for _, m := range unsent {
 		s.settle(m, s.post(last, m))
 	}
-	s.cfg.Client.CloseIdleConnections()
+	for {
+		select {
+		case m := <-s.queue:
+			s.settle(m, s.post(last, m))
+		default:
+			return
+		}
+	}
 }
 
-// deliver posts m, with retries. If ctx ends meanwhile, m is left to the flush.
-func (s *Sink) deliver(ctx context.Context, m Message) {
+// deliver posts m, with retries. It returns false if ctx has ended before.
+func (s *Sink) deliver(ctx context.Context, m Message) bool {
 	for try, pause := 1, s.cfg.Backoff; ; try, pause = try+1, min(2*pause, s.cfg.MaxBackoff) {
 		err := s.post(ctx, m)
 		s.noteAccepted(ctx, err)
 		if ctx.Err() != nil && err != nil {
-			s.requeue(m)
-			return
+			return false
 		}
 		if !errors.Is(err, errRetry) || try == s.cfg.Tries {
 			s.settle(m, err)
-			return
+			return true
 		}
 		if !retry.After(ctx, pause-rand.N(pause/2+1)) {
-			s.requeue(m)
-			return
+			return false
 		}
 	}
 }
@@ -69,21 +82,13 @@ func (s *Sink) noteAccepted(ctx context.Context, err error) {
 	}
 }
 
-func (s *Sink) requeue(m Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue = append([]Message{m}, s.queue...)
-}
-
 // settle counts m as sent, or as lost if err is not nil.
 func (s *Sink) settle(m Message, err error) {
 	if err != nil {
 		s.lose(m, err)
 		return
 	}
-	s.mu.Lock()
-	s.stats.Sent++
-	s.mu.Unlock()
+	s.sent.Add(1)
 }
 
 // errRetry is wrapped by failures that are worth a retry.

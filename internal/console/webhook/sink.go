@@ -29,12 +29,11 @@ package webhook
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
@@ -104,14 +103,10 @@ func newClient() *http.Client {
 // A Sink posts messages to one endpoint. Give its Observe to a scheduler, and Run it while
 // the scheduler runs.
 type Sink struct {
-	cfg Config
-
-	mu    sync.Mutex
-	queue []Message
-	stats Stats
-	more  chan struct{} // has an element after a message was queued
-
-	failing bool // the last try has failed; of Run alone
+	cfg        Config
+	queue      chan Message // full: the oldest is dropped
+	sent, lost atomic.Uint64
+	failing    bool // the last try has failed; of Run alone
 }
 
 // Stats count the messages of a Sink.
@@ -121,14 +116,13 @@ type Stats struct {
 }
 
 // New returns a Sink that does not run yet.
-func New(cfg Config) *Sink { return &Sink{cfg: cfg.withDefaults(), more: make(chan struct{}, 1)} }
+func New(cfg Config) *Sink {
+	cfg = cfg.withDefaults()
+	return &Sink{cfg: cfg, queue: make(chan Message, cfg.Queue)}
+}
 
 // Stats returns the counts so far.
-func (s *Sink) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stats
-}
+func (s *Sink) Stats() Stats { return Stats{Sent: s.sent.Load(), Lost: s.lost.Load()} }
 
 // Observe queues the messages of an event. It is an event.Observer.
 func (s *Sink) Observe(ev event.Event) {
@@ -181,20 +175,19 @@ func (s *Sink) wants(job string) bool {
 	return slices.ContainsFunc(s.cfg.TagsOf(job), func(tag string) bool { return slices.Contains(s.cfg.Tags, tag) })
 }
 
-// enqueue queues m, and drops the oldest message of a full queue.
+// enqueue queues m, and drops the oldest messages of a full queue.
 func (s *Sink) enqueue(m Message) {
-	s.mu.Lock()
-	s.queue = append(s.queue, m)
-	over := max(0, len(s.queue)-s.cfg.Queue)
-	lost := s.queue[:over:over]
-	s.queue = s.queue[over:]
-	s.mu.Unlock()
-	for _, m := range lost {
-		s.lose(m, errFull)
-	}
-	select {
-	case s.more <- struct{}{}:
-	default:
+	for {
+		select {
+		case s.queue <- m:
+			return
+		default:
+		}
+		select {
+		case oldest := <-s.queue:
+			s.lose(oldest, errFull)
+		default: // Run has taken one meanwhile
+		}
 	}
 }
 
@@ -203,36 +196,7 @@ var errFull = errors.New("the queue is full")
 
 // lose counts and logs a lost message.
 func (s *Sink) lose(m Message, why error) {
-	s.mu.Lock()
-	s.stats.Lost++
-	total := s.stats.Lost
-	s.mu.Unlock()
 	s.cfg.Logger.Warn("webhook lost a message", slog.String("webhook", s.cfg.Name), slog.String("id", m.ID),
 		slog.String("event", m.Event), slog.String("job", m.Job), slog.String("error", why.Error()),
-		slog.Uint64("lost_so_far", total))
-}
-
-func (s *Sink) pop() (Message, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) == 0 {
-		return Message{}, false
-	}
-	m := s.queue[0]
-	s.queue = s.queue[1:]
-	return m, true
-}
-
-// next waits for a message; false once ctx has ended.
-func (s *Sink) next(ctx context.Context) (Message, bool) {
-	for ctx.Err() == nil {
-		if m, ok := s.pop(); ok {
-			return m, true
-		}
-		select {
-		case <-s.more:
-		case <-ctx.Done():
-		}
-	}
-	return Message{}, false
+		slog.Uint64("lost_so_far", s.lost.Add(1)))
 }

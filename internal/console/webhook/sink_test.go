@@ -213,7 +213,8 @@ func TestJobsAreChosenByNameAndTag(t *testing.T) {
 			s.Observe(event.Event{Kind: event.Started, Entry: ledger.Entry{Job: job, Tick: noon, Outcome: ledger.Running}})
 		}
 		var got []string
-		for _, m := range s.queue {
+		close(s.queue)
+		for m := range s.queue {
 			got = append(got, m.Job)
 		}
 		if !slices.Equal(got, tt.want) {
@@ -384,11 +385,14 @@ func TestMissedIsToldOnceTheLedgerSaysSo(t *testing.T) {
 	s.Observe(event.Event{Kind: event.Recorded, Entry: entry(ledger.Missed)})
 	s.Observe(event.Event{Kind: event.Settled, Entry: entry(ledger.Missed), Err: event.ErrDropped}) // another one may have run it
 	if len(s.queue) != 0 {
-		t.Errorf("before the ledger says so, it tells %+v", s.queue)
+		t.Errorf("before the ledger says so, it tells %+v", <-s.queue)
 	}
 	s.Observe(event.Event{Kind: event.Settled, Entry: entry(ledger.Missed)})
-	if len(s.queue) != 1 || s.queue[0].Event != Missed {
-		t.Errorf("a missed tick is told as %+v, want one message", s.queue)
+	if len(s.queue) != 1 {
+		t.Fatalf("a missed tick is told by %d messages, want one", len(s.queue))
+	}
+	if m := <-s.queue; m.Event != Missed {
+		t.Errorf("a missed tick is told as %+v", m)
 	}
 }
 
