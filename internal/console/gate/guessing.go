@@ -134,12 +134,8 @@ func (t *turns) order() func(x, y *turn) int {
 		}
 	}
 	return func(x, y *turn) int {
-		for i := range levels {
-			if d := load[x.blocks[i]] - load[y.blocks[i]]; d != 0 {
-				return d
-			}
-		}
-		return x.first.Compare(y.first)
+		more := func(level int) int { return load[x.blocks[level]] - load[y.blocks[level]] }
+		return cmp.Or(more(0), more(1), more(2), x.first.Compare(y.first))
 	}
 }
 
