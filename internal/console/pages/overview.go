@@ -46,7 +46,7 @@ type overview struct {
 
 // An overviewData is the data of the overview. Parts that could not be read are empty.
 type overviewData struct {
-	v        *visit
+	*visit
 	nodes    []view.Node
 	replicas view.Page[view.Replica]
 	entries  []ledger.Entry
@@ -66,18 +66,21 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 		return nil, &view.InvalidError{Msg: strconv.Quote(name) + " is not a range; write 15m, 1h, 6h or 24h"}
 	}
 	shown := timeRanges()[i]
-	all := readView(ctx, v, shown.Duration)
-	if all.unknown != nil { // the lines say so; show no old parts
+	data := readOverview(ctx, v, shown.Duration)
+	if data.unknown != nil { // the lines say so; show no old parts
 		v.Stale, v.Why = time.Time{}, ""
 	}
 	why := ""
-	if v.query.Get("range") == "" && all.fresh() {
+	if v.query.Get("range") == "" && data.fresh() {
 		shown = timeRanges()[0]
-		all.since = v.Now.Add(-shown.Duration)
+		data.since = v.Now.Add(-shown.Duration)
 		why = "All runs are from the last 15 minutes."
 	}
-	o := overview{Lines: all.words(), Timeline: draw(all, shown.Duration), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Stopped: view.MarginOf(all.nodes).Stopped, Unknown: all.unknown != nil}
-	for _, e := range all.running() {
+	o := overview{
+		Lines: data.lines(), Timeline: draw(data, shown.Duration), Next: data.next.Items[:min(len(data.next.Items), 8)],
+		Why: why, Stopped: view.MarginOf(data.nodes).Stopped, Unknown: data.unknown != nil,
+	}
+	for _, e := range data.running() {
 		o.Running = append(o.Running, view.NewRun(e))
 	}
 	for _, r := range timeRanges() {
@@ -87,16 +90,16 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 }
 
 // fresh reports whether all entries and replicas are younger than the shortest range.
-func (all *overviewData) fresh() bool {
-	from := all.v.Now.Add(-timeRanges()[0].Duration)
-	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&
-		!slices.ContainsFunc(all.entries, func(e ledger.Entry) bool { return e.OrderKey().Before(from) }) &&
-		!slices.ContainsFunc(all.replicas.Items, func(r view.Replica) bool { return view.Time(r.Started).Before(from) })
+func (data *overviewData) fresh() bool {
+	from := data.Now.Add(-timeRanges()[0].Duration)
+	return data.unknown == nil && !data.cut && len(data.replicas.Items) > 0 &&
+		!slices.ContainsFunc(data.entries, func(e ledger.Entry) bool { return e.OrderKey().Before(from) }) &&
+		!slices.ContainsFunc(data.replicas.Items, func(r view.Replica) bool { return view.Time(r.Started).Before(from) })
 }
 
-// readView reads all parts in parallel.
-func readView(ctx context.Context, v *visit, span time.Duration) *overviewData {
-	all := &overviewData{v: v, asked: v.Now.Add(-span)}
+// readOverview reads all parts in parallel.
+func readOverview(ctx context.Context, v *visit, span time.Duration) *overviewData {
+	data := &overviewData{visit: v, asked: v.Now.Add(-span)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	part := func(read func() error) {
@@ -104,48 +107,48 @@ func readView(ctx context.Context, v *visit, span time.Duration) *overviewData {
 			if err := read(); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				all.unknown = err
+				data.unknown = err
 			}
 		})
 	}
-	part(func() (err error) { all.nodes, err = v.p.cfg.Control.Nodes(ctx); return err })
+	part(func() (err error) { data.nodes, err = v.p.cfg.Control.Nodes(ctx); return err })
 	part(func() (err error) {
-		all.replicas, err = rows[view.Replica](ctx, v, "/replicas", nil)
+		data.replicas, err = rows[view.Replica](ctx, v, "/replicas", nil)
 		return err
 	})
 	part(func() (err error) {
-		all.next, err = rows[view.Next](ctx, v, "/next", url.Values{"limit": {strconv.Itoa(overviewNext)}})
+		data.next, err = rows[view.Next](ctx, v, "/next", url.Values{"limit": {strconv.Itoa(overviewNext)}})
 		return err
 	})
 	part(func() (err error) {
-		all.open, err = lastKnown(v, "open", func() (view.OpenCommands, error) { return v.p.cfg.Control.OpenCommands(ctx) })
+		data.open, err = lastKnown(v, "open", func() (view.OpenCommands, error) { return v.p.cfg.Control.OpenCommands(ctx) })
 		return err
 	})
-	part(func() error { return all.readLatest(ctx) })
+	part(func() error { return data.readLatest(ctx) })
 	wg.Wait()
 	if !v.Stale.IsZero() { // none of them starts before the nodes answer again
-		all.next.Items = nil
+		data.next.Items = nil
 	}
-	return all
+	return data
 }
 
 // readLatest reads the latest ticks of the range, and the problems of the last 24 hours.
-func (all *overviewData) readLatest(ctx context.Context) error {
-	p, err := lastKnown(all.v, "latest "+all.v.query.Get("range"), func() (view.EntryPage, error) {
-		return all.v.p.cfg.Control.Recent(ctx, view.EntryQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
+func (data *overviewData) readLatest(ctx context.Context) error {
+	p, err := lastKnown(data.visit, "latest "+data.query.Get("range"), func() (view.EntryPage, error) {
+		return data.p.cfg.Control.Recent(ctx, view.EntryQuery{Limit: overviewTicks, Ticks: true, Since: data.asked})
 	})
-	all.since = all.asked
+	data.since = data.asked
 	if err != nil {
 		return err
 	}
-	all.entries = p.Entries
-	from := all.asked
-	if all.cut = !p.Next.IsZero() && len(p.Entries) > 0; all.cut {
-		all.since = p.Entries[len(p.Entries)-1].OrderKey()
-		from = all.since.Add(time.Millisecond)
+	data.entries = p.Entries
+	from := data.asked
+	if data.cut = !p.Next.IsZero() && len(p.Entries) > 0; data.cut {
+		data.since = p.Entries[len(p.Entries)-1].OrderKey()
+		from = data.since.Add(time.Millisecond)
 	}
-	all.problems, err = lastKnown(all.v, "problems", func() ([]view.JobProblems, error) {
-		return all.v.p.problems.Read(ctx, all.v.p.cfg.Control.Reader, p.Entries, from, all.v.Now)
+	data.problems, err = lastKnown(data.visit, "problems", func() ([]view.JobProblems, error) {
+		return data.p.problems.Read(ctx, data.p.cfg.Control.Reader, p.Entries, from, data.Now)
 	})
 	return err
 }
@@ -161,35 +164,35 @@ func (l line) Shape() string {
 	return map[view.Level]string{view.Good: "✓", view.Calm: "·", view.Warn: "!", view.Bad: "✕"}[l.Level]
 }
 
-// words describes the cluster, the most important first.
-func (all *overviewData) words() []line {
-	lines := []line{nodesLine(all.v, all.nodes)}
-	for _, text := range all.v.p.warnings() {
+// lines describes the cluster, the most important first.
+func (data *overviewData) lines() []line {
+	lines := []line{nodesLine(data.visit, data.nodes)}
+	for _, text := range data.p.warnings() {
 		lines = append(lines, warning(text))
 	}
-	if all.unknown != nil {
+	if data.unknown != nil {
 		why := "no quorum of nodes answers"
 		switch {
-		case view.Quorate(all.nodes) == nil && all.v.OneStore():
+		case view.Quorate(data.nodes) == nil && data.OneStore():
 			why = "it could not be read, although the store answers"
-		case view.Quorate(all.nodes) == nil:
+		case view.Quorate(data.nodes) == nil:
 			why = "it could not be read, although the nodes answer"
-		case all.v.OneStore():
+		case data.OneStore():
 			why = "the store does not answer"
 		}
-		return append(lines, line{view.Sentence{Level: view.Bad, Text: "The state of the replicas is unknown: " + why + ".", More: all.unknown.Error()}, all.v.To("/nodes")})
+		return append(lines, line{view.Sentence{Level: view.Bad, Text: "The state of the replicas is unknown: " + why + ".", More: data.unknown.Error()}, data.To("/nodes")})
 	}
 	var latest []view.Tick
-	for _, e := range all.entries {
+	for _, e := range data.entries {
 		latest = append(latest, view.NewTick(e))
 	}
-	lines = append(lines, all.replicaLine(latest),
-		line{view.TickHealth(latest, all.cut, all.countedSince()), all.v.To("/ticks")},
-		all.problemLine(view.Bad, "Failed", view.ProblemFailed, whyOf),
-		all.problemLine(view.Warn, "Missed", view.ProblemMissed, whyOf),
-		all.problemLine(view.Warn, "Interrupted and run again", view.ProblemInterrupted, interruptedBy),
-		all.problemLine(view.Warn, "A guard refused stale writes", view.ProblemStale, staleWriter),
-		all.pauseLine(), all.runningLine(), all.uncountedLine(), all.nextLine())
+	lines = append(lines, data.replicaLine(latest),
+		line{view.TickHealth(latest, data.cut, data.countedSince()), data.To("/ticks")},
+		data.problemLine(view.Bad, "Failed", view.ProblemFailed, whyOf),
+		data.problemLine(view.Warn, "Missed", view.ProblemMissed, whyOf),
+		data.problemLine(view.Warn, "Interrupted and run again", view.ProblemInterrupted, interruptedBy),
+		data.problemLine(view.Warn, "A guard refused stale writes", view.ProblemStale, staleWriter),
+		data.pauseLine(), data.runningLine(), data.uncountedLine(), data.nextLine())
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
@@ -202,20 +205,20 @@ func nodesLine(v *visit, nodes []view.Node) line {
 }
 
 // replicaLine describes the replicas, and the ones that are gone.
-func (all *overviewData) replicaLine(latest []view.Tick) line {
-	s, drift := view.ReplicaHealth(all.replicas.Items, latest, all.v.asOf())
+func (data *overviewData) replicaLine(latest []view.Tick) line {
+	s, drift := view.ReplicaHealth(data.replicas.Items, latest, data.asOf())
 	switch {
-	case !all.v.Stale.IsZero():
-		s.Level, s.Text = view.Calm, "At "+all.v.clock(all.v.Stale)+": "+s.Text
+	case !data.Stale.IsZero():
+		s.Level, s.Text = view.Calm, "At "+data.clock(data.Stale)+": "+s.Text
 	case drift:
-		return line{s, all.v.To("/configuration")}
+		return line{s, data.To("/configuration")}
 	}
-	return line{s, all.v.To("/replicas")}
+	return line{s, data.To("/replicas")}
 }
 
 // problemLine names the jobs with a problem in the last 24 hours, the latest first.
-func (all *overviewData) problemLine(level view.Level, name string, kind view.Problem, why func(ledger.Entry) string) line {
-	list := view.WithProblem(all.problems, kind)
+func (data *overviewData) problemLine(level view.Level, name string, kind view.Problem, why func(ledger.Entry) string) line {
+	list := view.WithProblem(data.problems, kind)
 	if len(list) == 0 {
 		return line{}
 	}
@@ -230,8 +233,8 @@ func (all *overviewData) problemLine(level view.Level, name string, kind view.Pr
 	last := list[0].Last[kind]
 	return line{view.Sentence{
 		Level: level, Text: name + " in the last 24 h: " + view.And(names) + ".",
-		More: "Last " + ago(last.OrderKey().Sub(all.v.Now)) + ", " + last.Job + ": " + why(last),
-	}, all.v.runPath(last)}
+		More: "Last " + ago(last.OrderKey().Sub(data.Now)) + ", " + last.Job + ": " + why(last),
+	}, data.runPath(last)}
 }
 
 // whyOf is the error or reason of an entry in one line.
@@ -245,10 +248,10 @@ func interruptedBy(e ledger.Entry) string {
 }
 
 // uncountedLine names the jobs whose problems are known for less than 24 hours.
-func (all *overviewData) uncountedLine() line {
+func (data *overviewData) uncountedLine() line {
 	var dropped, unread []string
-	for _, p := range all.problems {
-		switch text := p.Job + " since " + all.v.clock(p.Since); {
+	for _, p := range data.problems {
+		switch text := p.Job + " since " + data.clock(p.Since); {
 		case p.Unread:
 			unread = append(unread, text)
 		case !p.Since.IsZero():
@@ -260,12 +263,12 @@ func (all *overviewData) uncountedLine() line {
 		return line{view.Sentence{
 			Level: view.Calm, Text: "Not all of the last 24 h is counted yet: " + view.And(unread) + ".",
 			More: "Each view of this page reads on.",
-		}, all.v.To("/ticks")}
+		}, data.To("/ticks")}
 	case len(dropped) > 0:
 		return line{view.Sentence{
 			Level: view.Calm, Text: "The ledger keeps less than 24 h of " + view.And(dropped) + ".",
 			More: "Earlier failed and missed ticks are not counted. history.keep and history.max_age of a job bound what is kept, at most 1000 runs.",
-		}, all.v.To("/ticks")}
+		}, data.To("/ticks")}
 	}
 	return line{}
 }
@@ -279,26 +282,26 @@ func staleWriter(e ledger.Entry) string {
 	return fmt.Sprintf("the run with token %d", e.Token)
 }
 
-func (all *overviewData) pauseLine() line {
-	if all.open.Unknown != "" {
-		return line{view.Sentence{Level: view.Warn, Text: all.open.Unknown + "."}, all.v.To("/nodes")}
+func (data *overviewData) pauseLine() line {
+	if data.open.Unknown != "" {
+		return line{view.Sentence{Level: view.Warn, Text: data.open.Unknown + "."}, data.To("/nodes")}
 	}
 	var names []string
-	for _, p := range all.open.Pauses {
+	for _, p := range data.open.Pauses {
 		names = append(names, p.Target())
 	}
 	if len(names) == 0 {
 		return line{}
 	}
-	first := all.open.Pauses[0]
+	first := data.open.Pauses[0]
 	return line{view.Sentence{
 		Level: view.Warn, Text: "Paused: " + view.And(names) + ".",
-		More: first.By + " " + ago(first.At.Sub(all.v.Now)) + ": " + first.Reason,
-	}, all.v.To("/jobs")}
+		More: first.By + " " + ago(first.At.Sub(data.Now)) + ": " + first.Reason,
+	}, data.To("/jobs")}
 }
 
-func (all *overviewData) runningLine() line {
-	list := all.running()
+func (data *overviewData) runningLine() line {
+	list := data.running()
 	if len(list) == 0 {
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "Nothing is running."}}
 	}
@@ -307,42 +310,42 @@ func (all *overviewData) runningLine() line {
 		names = append(names, e.Job+" (replica "+e.Replica+")")
 	}
 	s := view.Sentence{Level: view.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), view.And(names))}
-	return line{s, all.v.To("/ticks") + all.v.Query("outcome", string(ledger.Running))}
+	return line{s, data.To("/ticks") + data.Query("outcome", string(ledger.Running))}
 }
 
-func (all *overviewData) nextLine() line {
+func (data *overviewData) nextLine() line {
 	switch {
-	case !all.v.Stale.IsZero(): // none starts before the nodes answer again
+	case !data.Stale.IsZero(): // none starts before the nodes answer again
 		return line{}
-	case len(all.next.Items) == 0:
-		return line{view.NoTickPlanned(), all.v.To("/jobs")}
+	case len(data.next.Items) == 0:
+		return line{view.NoTickPlanned(), data.To("/jobs")}
 	}
-	n := all.next.Items[0]
-	if i := slices.IndexFunc(all.next.Items, func(n view.Next) bool { return n.Paused == nil }); i >= 0 {
-		n = all.next.Items[i]
+	n := data.next.Items[0]
+	if i := slices.IndexFunc(data.next.Items, func(n view.Next) bool { return n.Paused == nil }); i >= 0 {
+		n = data.next.Items[i]
 	}
 	at := view.Time(cmp.Or(n.Start, &n.Tick))
 	text := "Next: " + n.Job + " "
-	if view.MarginOf(all.nodes).Stopped {
+	if view.MarginOf(data.nodes).Stopped {
 		text = "Next, if ticks can start by then: " + n.Job + " "
 	}
 	if n.Paused != nil {
 		text = "All next ticks are paused: " + n.Job + " skips its tick "
 	}
-	return line{view.Sentence{Level: view.Calm, Text: text + ago(at.Sub(all.v.Now)) + ", at " + all.v.clock(at) + "."}, all.v.To("/jobs", n.Job)}
+	return line{view.Sentence{Level: view.Calm, Text: text + ago(at.Sub(data.Now)) + ", at " + data.clock(at) + "."}, data.To("/jobs", n.Job)}
 }
 
 // running returns the entries of open runs.
-func (all *overviewData) running() []ledger.Entry {
-	return slices.DeleteFunc(slices.Clone(all.entries), func(e ledger.Entry) bool { return e.Outcome != ledger.Running })
+func (data *overviewData) running() []ledger.Entry {
+	return slices.DeleteFunc(slices.Clone(data.entries), func(e ledger.Entry) bool { return e.Outcome != ledger.Running })
 }
 
 // countedSince is the time of the first counted tick, or of the start of the range.
-func (all *overviewData) countedSince() string {
-	if all.cut {
-		return all.v.clock(all.since)
+func (data *overviewData) countedSince() string {
+	if data.cut {
+		return data.clock(data.since)
 	}
-	return all.v.minute(all.since)
+	return data.minute(data.since)
 }
 
 func firstLine(text string) string {

@@ -86,19 +86,19 @@ type drawing struct {
 }
 
 // draw makes the timeline of a range.
-func draw(all *overviewData, span time.Duration) timeline {
-	d := drawing{overviewData: all, ruler: ruler{from: all.v.Now.Add(-span), to: all.v.Now.Add(span / (futurePart - 1))}}
-	for _, e := range all.entries {
+func draw(data *overviewData, span time.Duration) timeline {
+	d := drawing{overviewData: data, ruler: ruler{from: data.Now.Add(-span), to: data.Now.Add(span / (futurePart - 1))}}
+	for _, e := range data.entries {
 		if e.Ran() {
 			d.runs = append(d.runs, e)
 		} else {
 			d.idle = append(d.idle, e)
 		}
 	}
-	now := d.at(d.v.Now)
+	now := d.at(d.Now)
 	t := timeline{NowX: percent(now), Ahead: percent(100 - now), Grid: d.grid()}
 	if d.cut {
-		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, since %s.", len(d.entries), d.v.clock(d.since))
+		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, since %s.", len(d.entries), d.clock(d.since))
 	}
 	y := axisHeight
 	add := func(l lane) {
@@ -150,11 +150,11 @@ func (d drawing) replicaLane(name string) lane {
 		}
 	}
 	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), view.Count(len(d.runs), "tick", "ticks"))
-	for _, c := range d.v.p.contests.since(d.from) {
-		if name == d.v.p.cfg.ID {
+	for _, c := range d.p.contests.since(d.from) {
+		if name == d.p.cfg.ID {
 			l.Bars = append(l.Bars, d.point(c.at, bar{
-				Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: d.v.To("/jobs", c.job),
-				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, d.v.clock(c.tick)),
+				Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: d.To("/jobs", c.job),
+				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, d.clock(c.tick)),
 			}))
 		}
 	}
@@ -164,11 +164,11 @@ func (d drawing) replicaLane(name string) lane {
 // runBar is the bar of a run.
 func (d drawing) runBar(e ledger.Entry) bar {
 	row := view.NewTick(e)
-	end, took := e.Finished, d.v.Took(row.Run)
+	end, took := e.Finished, d.Took(row.Run)
 	if end.IsZero() {
 		end = e.Started
 		if e.Outcome == ledger.Running {
-			end = d.v.Now
+			end = d.Now
 		}
 	}
 	m := markOf(e.Outcome)
@@ -180,9 +180,9 @@ func (d drawing) runBar(e ledger.Entry) bar {
 	if e.Interruptions > 0 {
 		again = "run again: an attempt on " + e.InterruptedOn + " was interrupted"
 	}
-	title := view.Join("\n", head, "tick "+d.v.clock(e.Tick)+", started "+d.v.clock(e.Started),
+	title := view.Join("\n", head, "tick "+d.clock(e.Tick)+", started "+d.clock(e.Started),
 		strings.TrimSuffix(fmt.Sprintf("token %d, votes %s", e.Token, view.Text(row.Votes)), ", votes "), e.Reason.String(), firstLine(e.Error), again)
-	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.v.runPath(e)}
+	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.runPath(e)}
 }
 
 // idleLane has the ticks that did not run.
@@ -191,8 +191,8 @@ func (d drawing) idleLane() lane {
 	for _, e := range d.idle {
 		m := markOf(e.Outcome)
 		l.Bars = append(l.Bars, d.point(e.OrderKey(), bar{
-			mark: m, Kind: "tick", Path: d.v.runPath(e),
-			Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, d.v.clock(e.Tick), e.Reason),
+			mark: m, Kind: "tick", Path: d.runPath(e),
+			Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, d.clock(e.Tick), e.Reason),
 		}))
 	}
 	return l
@@ -207,12 +207,12 @@ func (d drawing) plannedLane() lane {
 			continue
 		}
 		b := d.point(at, bar{
-			mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: d.v.To("/jobs", n.Job),
-			Title: fmt.Sprintf("%s starts %s, at %s", n.Job, ago(at.Sub(d.v.Now)), d.v.clock(at)),
+			mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: d.To("/jobs", n.Job),
+			Title: fmt.Sprintf("%s starts %s, at %s", n.Job, ago(at.Sub(d.Now)), d.clock(at)),
 		})
 		if n.Paused != nil {
 			b.mark = markOf(ledger.Skipped)
-			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(d.v.Now)), d.v.clock(at), *n.Paused)
+			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(d.Now)), d.clock(at), *n.Paused)
 		}
 		l.Bars = append(l.Bars, b)
 	}
@@ -259,14 +259,14 @@ func (d drawing) grid() []gridLine {
 			step = one
 		}
 	}
-	_, offset := d.v.Now.In(d.v.zone).Zone()
+	_, offset := d.Now.In(d.zone).Zone()
 	shift := time.Duration(offset) * time.Second
 	var list []gridLine
 	for at := d.from.Add(shift).Truncate(step).Add(step).Add(-shift); at.Before(d.to); at = at.Add(step) {
 		if x := d.at(at); x > 2 && x < 97 {
-			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: d.v.local}
-			if math.Abs(x-d.at(d.v.Now)) > nearNow {
-				l.Text = at.In(d.v.zone).Format("15:04")
+			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: d.local}
+			if math.Abs(x-d.at(d.Now)) > nearNow {
+				l.Text = at.In(d.zone).Format("15:04")
 			}
 			list = append(list, l)
 		}
