@@ -45,7 +45,7 @@ func (s State) obstacle(n Node, t Try) *Answer {
 
 // Commit is N3: it accepts the token for the tick. It may be repeated.
 func Commit(s State, n Node, t Try, b Bid) (State, Answer) {
-	if no := s.silent(n, t, b); no != nil {
+	if no := s.noVote(n, t, b); no != nil {
 		return s, *no
 	}
 	committed := Lease{Owner: t.Owner, Committed: true, Until: n.Now + t.TTL}
@@ -59,21 +59,20 @@ func Commit(s State, n Node, t Try, b Bid) (State, Answer) {
 	if no := s.refusal(n, t, b); no != nil {
 		return s, *no
 	}
-	before := s.Streams[t.Stream]
-	if before.Owner != "" && !before.Void && before.Ended == "" && !t.Plain {
-		s.Runs = s.Runs.with(startedRecord(t.Stream, before), b.Keep)
+	if before := s.Streams[t.Stream]; before.Open() && !t.Plain {
+		s.Runs = s.Runs.with(Record{TickKey: TickKey{t.Stream, before.Tick}, Owner: before.Owner, Note: before.Note}, b.Keep)
 	}
 	s.Fence, s.Open = b.Token, t.Owner
-	s = s.withClaim(t.Stream, Claim{
-		Tick: t.Tick, Token: b.Token, Owner: t.Owner, Mode: t.Mode, Attempt: b.Attempt, Note: b.Note, Overlaps: t.Overlaps,
+	s = s.withClaim(Claim{
+		Stream: t.Stream, Tick: t.Tick, Token: b.Token, Owner: t.Owner, Mode: t.Mode, Attempt: b.Attempt, Note: b.Note, Overlaps: t.Overlaps,
 	})
 	s = s.withLock(t, committed)
 	return s, s.granted(n, t)
 }
 
-// silent is N3.1: the node has no vote on the claim. A holder that joins wants no vote,
+// noVote is N3.1: the node has no vote on the claim. A holder that joins wants no vote,
 // so it is not told that the node abstains.
-func (s State) silent(n Node, t Try, b Bid) *Answer {
+func (s State) noVote(n Node, t Try, b Bid) *Answer {
 	abstains := n.abstains(t)
 	if b.Join {
 		abstains = nil
@@ -142,7 +141,7 @@ func Finish(s State, n Node, t Try, e End) (State, Answer) {
 			c.Handed = e.Handover
 		}
 		c.Ended = code
-		s = s.withClaim(t.Stream, c)
+		s = s.withClaim(c)
 	}
 	s = s.ended(n, t, e.Straggler)
 	if !t.Plain {
@@ -160,7 +159,7 @@ func Finish(s State, n Node, t Try, e End) (State, Answer) {
 func Void(s State, n Node, t Try, straggler bool) (State, Answer) {
 	if c := s.Streams[t.Stream]; c.Owner == t.Owner && c.Ended == "" {
 		c.Void = true
-		s = s.withClaim(t.Stream, c)
+		s = s.withClaim(c)
 	}
 	s.Runs = s.Runs.drop(func(r Record) bool { return r.Owner == t.Owner && r.Ended == "" })
 	return s.ended(n, t, straggler), Answer{Code: OK}

@@ -8,12 +8,12 @@ import (
 )
 
 // A Mode says how often a tick may run.
-type Mode int
+type Mode bool
 
 // The modes, as a job's on_crash names them.
 const (
-	AtMostOnce  Mode = iota // on_crash: skip
-	AtLeastOnce             // on_crash: rerun
+	AtMostOnce  Mode = false // on_crash: skip
+	AtLeastOnce Mode = true  // on_crash: rerun
 )
 
 // A Try describes a replica's try; every request carries it.
@@ -136,23 +136,28 @@ type TickKey struct {
 	Tick   int64
 }
 
-// A Claim is the latest claim that a node has accepted for a stream.
+// A Claim is the latest claim that a node has accepted for a stream. Its JSON is what
+// consistent stores keep.
 type Claim struct {
-	Tick    int64 // 0 for plain locks
-	Token   uint64
-	Owner   string // empty without a claim
-	Mode    Mode
-	Attempt int
+	Stream   string `json:"stream"`
+	Tick     int64  `json:"tick,omitempty"` // 0 for plain locks
+	Token    uint64 `json:"token"`
+	Owner    string `json:"owner"` // the try's random value; empty without a claim
+	Attempt  int    `json:"attempt"`
+	Mode     Mode   `json:"rerun,omitempty"`
+	Overlaps bool   `json:"overlaps,omitempty"` // it has the lock of its tick
 	// Note is the client's text, such as the holder's name. It becomes the note of the
 	// run's record.
-	Note     string
-	Overlaps bool
-	Void     bool
-	// Ended is what FINISH answered, empty before. Handed means that the tick is not
-	// done.
-	Ended  Code
-	Handed bool
+	Note string `json:"holder,omitempty"`
+	Void bool   `json:"void,omitempty"` // it was given back
+	// Ended is what FINISH answered, one of OK, RANOUT and LATE; empty before. Handed means
+	// that the tick is not done.
+	Ended  Code `json:"ended,omitempty"`
+	Handed bool `json:"handed,omitempty"`
 }
+
+// Open reports whether the claim has neither ended nor was given back.
+func (c Claim) Open() bool { return c.Owner != "" && !c.Void && c.Ended == "" }
 
 // done reports whether the claim closes its tick for every mode.
 func (c Claim) done() bool { return c.Ended != "" && !c.Handed }
@@ -215,9 +220,9 @@ func (s State) withoutLock(t Try) State {
 	return s
 }
 
-func (s State) withClaim(stream string, c Claim) State {
+func (s State) withClaim(c Claim) State {
 	s.Streams = clone(s.Streams)
-	s.Streams[stream] = c
+	s.Streams[c.Stream] = c
 	return s
 }
 
@@ -264,10 +269,6 @@ type Records struct {
 	List []Record
 	// Dropped is the latest tick whose record was dropped.
 	Dropped int64
-}
-
-func startedRecord(stream string, c Claim) Record {
-	return Record{TickKey: TickKey{stream, c.Tick}, Owner: c.Owner, Note: c.Note}
 }
 
 // with adds a record and drops the oldest ones beyond keep. Stores keep Dropped among

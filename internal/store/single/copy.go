@@ -149,8 +149,8 @@ func (s *side) End(ctx context.Context, m store.Memory) error {
 // asClaim returns a claim without a lease.
 func asClaim(h locking.Holding) records.Claim {
 	c := records.Claim{
-		Stream: h.Stream, Token: uint64(h.Token), Owner: fmt.Sprintf("copied-%d", h.Token), Holder: h.Holder, Attempt: h.Attempt,
-		Rerun: h.Mode == locking.AtLeastOnce, Overlaps: h.Beside, Void: h.Void,
+		Stream: h.Stream, Token: uint64(h.Token), Owner: fmt.Sprintf("copied-%d", h.Token), Note: h.Holder, Attempt: h.Attempt,
+		Mode: protocol.Mode(h.Mode == locking.AtLeastOnce), Overlaps: h.Beside, Void: h.Void,
 	}
 	if !h.Tick.IsZero() {
 		c.Tick = h.Tick.UnixMilli()
@@ -158,9 +158,9 @@ func asClaim(h locking.Holding) records.Claim {
 	switch {
 	case h.Void:
 	case h.Done:
-		c.Ended = string(protocol.OK)
+		c.Ended = protocol.OK
 	default:
-		c.Ended, c.Handed = string(protocol.RanOut), true
+		c.Ended, c.Handed = protocol.RanOut, true
 	}
 	return c
 }

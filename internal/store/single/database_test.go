@@ -121,10 +121,10 @@ func ending(read kv.Record, incarnation string, end finishtx.End) (kv.Txn, error
 		if c.Token != end.Token || !c.Open() || c.Owner != all.Open {
 			continue
 		}
-		c.Ended, all.Open = string(protocol.OK), ""
+		c.Ended, all.Open = protocol.OK, ""
 		all.Streams[stream] = c
 		e := records.Entry{
-			Kind: records.Finished, Stream: c.Stream, Tick: c.Tick, Token: c.Token, Attempt: c.Attempt, Owner: c.Owner, Holder: c.Holder, Note: end.Note,
+			Kind: records.Finished, Stream: c.Stream, Tick: c.Tick, Token: c.Token, Attempt: c.Attempt, Owner: c.Owner, Holder: c.Note, Note: end.Note,
 		}
 		return kv.Txn{Incarnation: incarnation, If: []kv.Compare{{Key: read.Key, Version: read.Version}}, Put: []kv.Write{
 			records.Put(read.Key, all), records.Put(records.EntryKey(jobName, e), e), records.Put(effectOf(time.UnixMilli(c.Tick), locking.Token(c.Token)), true),

@@ -129,7 +129,9 @@ func (d *differ) newTry(rt *rapid.T, likely bool) try {
 	if x.Stream != "lock" {
 		x.Overlaps = rapid.IntRange(0, 2).Draw(rt, "overlaps") == 0
 		if before.Owner != "" && rapid.Bool().Draw(rt, "alike") {
-			x.Overlaps, x.Mode = before.Overlaps, locking.Mode(before.Mode)
+			if x.Overlaps, x.Mode = before.Overlaps, locking.AtMostOnce; before.Mode {
+				x.Mode = locking.AtLeastOnce
+			}
 		}
 		x.Tick = d.tick(rt, before, likely)
 	}

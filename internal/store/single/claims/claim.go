@@ -26,11 +26,12 @@ const streamPlain = "lock"
 
 // A try is one owner. It wins a claim, keeps it and ends it, or is voided.
 type try struct {
-	locker *Locker
-	req    locking.Request
-	asks   protocol.Try // the request, for the rules; its owner is a value that no other try has
-	lease  kv.Key       // of its claim
-	begun  time.Time    // before the first request of the transaction that won, or may have won
+	locker  *Locker
+	req     locking.Request
+	asks    protocol.Try // the request, for the rules; its owner is a value that no other try has
+	lease   kv.Key       // of its claim
+	begun   time.Time    // before the first request of the transaction that won, or may have won
+	silence error        // why the last transaction without an answer had none
 	// unsure: a transaction had no answer, so it may have won in the incarnation, or may still win.
 	unsure      bool
 	incarnation string   // empty unless unsure
@@ -41,14 +42,12 @@ type try struct {
 func newTry(l *Locker, req locking.Request, owner string) *try {
 	t := &try{locker: l, req: req, asks: protocol.Try{
 		Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside, TTL: req.TTL.Milliseconds(),
+		Mode: protocol.Mode(req.Mode == locking.AtLeastOnce),
 	}}
 	if t.asks.Plain {
 		t.asks.Stream = streamPlain
 	} else {
 		t.asks.Tick = req.Tick.UnixMilli()
-	}
-	if req.Mode == locking.AtLeastOnce {
-		t.asks.Mode = protocol.AtLeastOnce
 	}
 	t.lease = records.LeaseKey(req.Name, records.Claim{Stream: t.asks.Stream, Tick: t.asks.Tick, Overlaps: t.asks.Overlaps})
 	return t
@@ -76,84 +75,104 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 // win tells how a tick is won on one store. It takes the steps again while a transaction loses
 // to another replica's, or has no answer.
 func (t *try) win(ctx context.Context) (*lease, error) {
-	var last error // why the store did not answer last; nil: it always did
-	for tries := range maxTries {
-		if tries > 0 && last != nil {
+	for range maxTries {
+		if t.silence != nil {
 			retry.After(ctx, t.locker.cfg.Timeout/4)
 		}
 		if ctx.Err() != nil {
-			return nil, t.unanswered(last)
+			return nil, t.unanswered(t.silence)
 		}
-
-		// 1. Read the claims and leases of the name, and the incarnation, all from one moment. The
-		// lease counts from before the first request that may have won.
-		if !t.unsure {
-			t.begun = time.Now()
+		if l, err := t.steps(ctx); !errors.Is(err, errAgain) {
+			return l, err
 		}
-		v, err := t.readToClaim(ctx)
-		if err != nil {
-			if last == nil || !errors.Is(err, kv.ErrUnavailable) {
-				return nil, t.unanswered(err)
-			}
-			continue
-		}
-
-		// 2. An earlier transaction without an answer may have made the claim. In another incarnation
-		// it does not count: others may know nothing of it.
-		if c := v.claims.Of(t.asks.Owner); t.unsure && c.Open() {
-			if v.stamp.Incarnation != t.incarnation {
-				return nil, t.unanswered(errOtherIncarnation)
-			}
-			h := held{incarnation: t.incarnation, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
-			if h.lease.Owner == t.asks.Owner {
-				h.version = v.versions[t.lease]
-			}
-			return t.granted(protocol.Bid{Token: c.Token, Attempt: c.Attempt, Note: c.Holder}, h)
-		}
-
-		// 3. The rules decide. LOCK says which token comes next, COMMIT accepts the claim.
-		n := t.locker.node(v)
-		s, seen := protocol.Lock(v.state(), n, t.asks)
-		if seen.Code != protocol.OK {
-			return nil, t.refused(ctx, v, seen, 0)
-		}
-		bid := protocol.Bid{Token: max(protocol.TokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
-		s, got := protocol.Commit(s, v.goingOn(n), t.asks, bid)
-		if got.Code != protocol.OK {
-			return nil, t.refused(ctx, v, got, seen.Fence)
-		}
-
-		// 4. One transaction writes the claim, its lease and the entry of the run. It loses if
-		// anything that was read has changed.
-		t.tokens, t.compared = append(t.tokens, bid.Token), v.versions[records.ClaimsKey(t.req.Name)]
-		txn := t.claim(v, v.after(s), bid)
-		o, sent, err := t.locker.commit(ctx, v, txn)
-		switch {
-		case err != nil && !errors.Is(err, kv.ErrUnavailable): // the store refuses
-			return nil, t.unanswered(err)
-		case errors.Is(err, kv.ErrLocked): // by the end of a run, which a job's transaction makes
-			return nil, t.locked(ctx, err)
-		case kv.Unknown(err): // step 2 will tell
-			t.unsure, t.incarnation, last = true, cmp.Or(t.incarnation, v.stamp.Incarnation), err
-			continue
-		case err != nil: // it was not sent
-			last = err
-			continue
-		case !o.Won: // another replica was first with one of the records
-			continue
-		}
-
-		// 5. It is won.
-		l, err := t.granted(bid, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
-		if err == nil {
-			l.left = v.left(txn, o)
-		}
-		return l, err
 	}
-	if last != nil {
-		return nil, t.unanswered(last)
+	if t.silence != nil {
+		return nil, t.unanswered(t.silence)
 	}
 	return nil, &locking.AcquireError{Reason: locking.ErrSplit, Name: t.req.Name}
+}
+
+// errAgain says that the steps have to be taken again.
+var errAgain = errors.New("not decided")
+
+// steps takes each step once.
+func (t *try) steps(ctx context.Context) (*lease, error) {
+	// 1. Read the claims and leases of the name, and the incarnation, all from one moment. The
+	// lease counts from before the first request that may have won.
+	if !t.unsure {
+		t.begun = time.Now()
+	}
+	v, err := t.readToClaim(ctx)
+	switch {
+	case errors.Is(err, kv.ErrUnavailable) && t.silence != nil:
+		return nil, errAgain // the error of the transaction says more
+	case err != nil:
+		return nil, t.unanswered(err)
+	}
+
+	// 2. An earlier transaction without an answer may have made the claim.
+	if c := v.claims.Of(t.asks.Owner); t.unsure && c.Open() {
+		return t.found(v, c)
+	}
+
+	// 3. The rules decide. LOCK says which token comes next, COMMIT accepts the claim.
+	n := t.locker.node(v)
+	s, seen := protocol.Lock(v.state(), n, t.asks)
+	if seen.Code != protocol.OK {
+		return nil, t.refused(ctx, v, seen, 0)
+	}
+	bid := protocol.Bid{Token: max(protocol.TokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
+	s, got := protocol.Commit(s, v.forToken(n), t.asks, bid)
+	if got.Code != protocol.OK {
+		return nil, t.refused(ctx, v, got, seen.Fence)
+	}
+
+	// 4. One transaction writes the claim, its lease and the entry of the run. It loses if
+	// anything that was read has changed.
+	t.tokens, t.compared = append(t.tokens, bid.Token), v.versions[records.ClaimsKey(t.req.Name)]
+	txn := t.claim(v, v.after(s), bid)
+	o, sent, err := t.locker.commit(ctx, v, txn)
+	switch {
+	case err != nil:
+		return nil, t.uncommitted(ctx, v, err)
+	case !o.Won: // another replica was first with one of the records
+		return nil, errAgain
+	}
+
+	// 5. It is won.
+	l, err := t.granted(bid, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
+	if err == nil {
+		l.afterClaim = v.afterWon(txn, o)
+	}
+	return l, err
+}
+
+// found returns the lease of a claim that a transaction without an answer has made. In another
+// incarnation it does not count: others may know nothing of it.
+func (t *try) found(v view, c records.Claim) (*lease, error) {
+	if v.stamp.Incarnation != t.incarnation {
+		return nil, t.unanswered(errOtherIncarnation)
+	}
+	h := held{incarnation: t.incarnation, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
+	if h.lease.Owner == t.asks.Owner {
+		h.version = v.versions[t.lease]
+	}
+	return t.granted(protocol.Bid{Token: c.Token, Attempt: c.Attempt, Note: c.Note}, h)
+}
+
+// uncommitted returns the error of a try whose transaction has failed; errAgain if the store did
+// not answer.
+func (t *try) uncommitted(ctx context.Context, v view, err error) error {
+	switch {
+	case !errors.Is(err, kv.ErrUnavailable): // the store refuses
+		return t.unanswered(err)
+	case errors.Is(err, kv.ErrLocked): // by the end of a run, which a job's transaction makes
+		return t.locked(ctx, err)
+	case kv.Unknown(err): // step 2 will tell
+		t.unsure, t.incarnation = true, cmp.Or(t.incarnation, v.stamp.Incarnation)
+	}
+	t.silence = err
+	return errAgain
 }
 
 // readToClaim reads what a claim decides on, and leases that it may drop. Only a claim that

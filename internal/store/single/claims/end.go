@@ -87,7 +87,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 	after := v.after(s)
 	for i, e := range after.Earlier {
 		if e.Owner == t.asks.Owner && e.Open() {
-			after.Earlier[i].Ended, after.Earlier[i].Handed = string(a.Code), handover
+			after.Earlier[i].Ended, after.Earlier[i].Handed = a.Code, handover
 		}
 	}
 	txn := kv.Txn{Put: []kv.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
@@ -96,14 +96,11 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 		v.compareLeases(&txn) // they did not exclude it
 	}
 	if !t.asks.Plain {
-		txn.Put = append(txn.Put, t.entry(l.bid, kindOf(a.Code), note))
+		txn.Put = append(txn.Put, t.entry(l.bid, endKinds[a.Code], note))
 	}
 	o, _, err := t.locker.commit(ctx, v, txn)
-	switch {
-	case err != nil:
+	if err != nil || !o.Won {
 		return "", kv.Failed("writing it", err)
-	case !o.Won:
-		return "", nil
 	}
 	return a.Code, nil
 }
@@ -114,9 +111,9 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 // incarnation, the claims as the claim has left them, and the lease, which an operator may have
 // taken. If one of them is not as it was, the transaction loses, and the next one reads.
 func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
-	if l.left != nil {
-		v := *l.left
-		l.left = nil
+	if l.afterClaim != nil {
+		v := *l.afterClaim
+		l.afterClaim = nil
 		v.stamp.Now = l.held.latest(time.Now())
 		v.versions[l.t.lease], v.leases[l.t.lease] = l.held.version, l.held.lease
 		if l.held.version > 0 && v.lasts(l.t.lease) {
@@ -127,9 +124,9 @@ func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
 	return v, nil, err
 }
 
-// left is the view of a name after the transaction of a claim that won, with the lease of
+// afterWon is the view of a name after the transaction of a claim that won, with the lease of
 // this claim alone. It is nil if the transaction has noted a new incarnation, whose version is unknown.
-func (v view) left(t kv.Txn, o kv.Outcome) *view {
+func (v view) afterWon(t kv.Txn, o kv.Outcome) *view {
 	if v.newIncarnation {
 		return nil
 	}
@@ -188,11 +185,8 @@ func (t *try) void(ctx context.Context) error {
 			return nil
 		}
 		o, _, err := t.locker.commit(ctx, v, txn)
-		if err != nil {
+		if err != nil || o.Won {
 			return kv.Failed("voiding", err)
-		}
-		if o.Won {
-			return nil
 		}
 		if !retry.After(ctx, wait) {
 			return retry.Ended(ctx, kv.Failed("voiding", kv.ErrUnavailable))
@@ -258,10 +252,7 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 	var txn kv.Txn
 	v.compare(&txn, records.ClaimsKey(t.req.Name))
 	o, _, err := t.locker.commit(ctx, v, txn)
-	if err != nil {
-		return v, false, kv.Failed("comparing it", err)
-	}
-	return v, o.Won, nil
+	return v, o.Won, kv.Failed("comparing it", err)
 }
 
 // Database returns the schema of the store's functions, "" if it has none, and the owner of the

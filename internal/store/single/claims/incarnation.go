@@ -71,7 +71,7 @@ func DeclareAhead(ctx context.Context, s kv.Store, grace time.Duration) (until t
 		case !protocol.TimeOf(highest).After(at.Now.Add(grace / 2)):
 			why = "its clock allows tokens above the highest one: claims are granted. If it is ahead, correct it first"
 		case known.AheadIn == "" && known.Ahead > at.Now.UnixMilli():
-			why = "a server that has taken over may have forgotten tokens up to " + second(time.UnixMilli(known.Ahead)) + ": claims are granted after that"
+			why = "a server that has taken over may have forgotten tokens up to " + toSecond(time.UnixMilli(known.Ahead)) + ": claims are granted after that"
 		case known.ID != at.Incarnation:
 			why = "another server has taken over, and no replica has noted it yet: try again in a moment"
 		}

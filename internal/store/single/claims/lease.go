@@ -27,7 +27,8 @@ type lease struct {
 	// turn holds one token, whose owner may use the other fields.
 	turn chan struct{}
 	held held
-	left *view // what the claim has left of its name; nil: unknown
+	// afterClaim is what the store had of the name when the claim was made; nil: unknown.
+	afterClaim *view
 	// ended: the lease was given back. Result is what later calls of Release return.
 	ended  bool
 	result error
@@ -132,12 +133,10 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	ctx, cancel := l.t.locker.request(ctx)
 	defer cancel()
 	o, err := l.t.locker.store.Commit(ctx, txn)
-	switch {
-	case err != nil:
+	if err != nil || !o.Won {
 		return false, kv.Failed("writing it", err)
-	case !o.Won:
-		return false, nil
-	case o.Stamp.Now.IsZero():
+	}
+	if o.Stamp.Now.IsZero() {
 		o.Stamp.Now = now
 	}
 	l.extended(now, held{incarnation: txn.Incarnation, version: o.Version, lease: next, at: now, clock: o.Stamp.Now})
@@ -181,13 +180,11 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 		v.compareLeases(&txn)
 	}
 	o, sent, err := t.locker.commit(ctx, v, txn)
-	switch {
-	case err != nil:
+	if err != nil || !o.Won {
 		return false, kv.Failed("writing it", err)
-	case o.Won:
-		l.extended(now, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
 	}
-	return o.Won, nil
+	l.extended(now, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
+	return true, nil
 }
 
 // join returns the state of a view, with this claim. If it is missing, COMMIT with join adds it

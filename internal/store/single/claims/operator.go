@@ -45,7 +45,7 @@ func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint
 			return nil, 0, err
 		}
 		if slices.ContainsFunc(c.All(), records.Claim.Open) {
-			if err := l.unlocked(ctx, stamp.Incarnation, r); err != nil {
+			if err := l.checkIdle(ctx, stamp.Incarnation, r); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -60,9 +60,9 @@ func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint
 	return list, fence, nil
 }
 
-// unlocked returns an error if the claims have changed, or a transaction that may change them is
+// checkIdle returns an error if the claims have changed, or a transaction that may change them is
 // under way: one that compares them waits for it.
-func (l *Locker) unlocked(ctx context.Context, incarnation string, claims kv.Record) error {
+func (l *Locker) checkIdle(ctx context.Context, incarnation string, claims kv.Record) error {
 	o, err := l.store.Commit(ctx, kv.Txn{Incarnation: incarnation, If: []kv.Compare{{Key: claims.Key, Version: claims.Version}}})
 	switch {
 	case errors.Is(err, kv.ErrLocked):
@@ -142,10 +142,10 @@ func holdingsOf(name string, claims records.Claims, leases []kv.Record, now time
 
 func newHolding(name string, c records.Claim) holding {
 	h := holding{owner: c.Owner, Holding: locking.Holding{
-		Name: name, Holder: c.Holder, Stream: c.Stream, Beside: c.Overlaps, Token: locking.Token(c.Token), Attempt: c.Attempt,
+		Name: name, Holder: c.Note, Stream: c.Stream, Beside: c.Overlaps, Token: locking.Token(c.Token), Attempt: c.Attempt,
 		Since: protocol.TimeOf(c.Token).UTC(), On: locking.Votes{Of: 1},
 	}}
-	if c.Rerun {
+	if c.Mode == protocol.AtLeastOnce {
 		h.Mode = locking.AtLeastOnce
 	}
 	if c.Tick != 0 {
@@ -272,48 +272,59 @@ func (l *Locker) Forget(ctx context.Context, name string) error {
 // forgetClaims applies FORGET, rule N8, until a transaction wins.
 func (l *Locker) forgetClaims(ctx context.Context, name string) (protocol.Code, error) {
 	for ctx.Err() == nil {
-		v, err := l.readPruned(ctx, name)
-		if err != nil {
-			return "", kv.Failed("forgetting "+name, err)
-		}
-		for k, end := range v.ends { // an operator need not observe: clocks will do
-			v.ends[k] = min(end, v.leases[k].Until+l.cfg.Grace.Milliseconds()/2)
-		}
-		_, n, a := protocol.Forget(v.state(), l.node(v))
-		switch {
-		case a.Code == protocol.Busy:
-			return "", fmt.Errorf("%s: %w", name, locking.ErrTaken)
-		case v.versions[records.ClaimsKey(name)] == 0:
-			return protocol.None, nil
-		}
-		leases, _, err := l.store.List(ctx, kv.Of(kv.Leases, name))
-		if err != nil {
-			return "", kv.Failed("forgetting "+name, err)
-		}
-		txn := kv.Txn{
-			Put:    []kv.Write{records.Put(records.ForgottenKey(), records.Forgotten{Fence: n.GCFence, Tick: n.GCTick})},
-			Delete: []kv.Key{records.ClaimsKey(name)},
-		}
-		for _, r := range leases[0] { // those of a later claim come with other claims
-			if _, read := v.versions[r.Key]; !read { // it may have tombstones
-				err = errors.Join(err, v.add(r))
-			}
-			v.drop(&txn, r.Key)
-		}
-		if err != nil {
-			return "", kv.Failed("forgetting "+name, err)
-		}
-		v.compare(&txn, records.ClaimsKey(name), records.ForgottenKey())
-		v.compareLeases(&txn)
-		o, _, err := l.commit(ctx, v, txn)
+		code, err := l.forgetOnce(ctx, name)
 		switch {
 		case err != nil:
 			return "", kv.Failed("forgetting "+name, err)
-		case o.Won:
-			return a.Code, nil
+		case code == protocol.Busy:
+			return "", fmt.Errorf("%s: %w", name, locking.ErrTaken)
+		case code != "":
+			return code, nil
 		}
 	}
 	return "", retry.Ended(ctx, kv.ErrUnavailable)
+}
+
+// forgetOnce returns the answer of the rule, or none if the transaction lost.
+func (l *Locker) forgetOnce(ctx context.Context, name string) (protocol.Code, error) {
+	v, err := l.readPruned(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	for k, end := range v.ends { // an operator need not observe: clocks will do
+		v.ends[k] = min(end, v.leases[k].Until+l.cfg.Grace.Milliseconds()/2)
+	}
+	_, n, a := protocol.Forget(v.state(), l.node(v))
+	switch {
+	case a.Code == protocol.Busy:
+		return a.Code, nil
+	case v.versions[records.ClaimsKey(name)] == 0:
+		return protocol.None, nil
+	}
+	leases, _, err := l.store.List(ctx, kv.Of(kv.Leases, name))
+	if err != nil {
+		return "", err
+	}
+	txn := kv.Txn{
+		Put:    []kv.Write{records.Put(records.ForgottenKey(), records.Forgotten{Fence: n.GCFence, Tick: n.GCTick})},
+		Delete: []kv.Key{records.ClaimsKey(name)},
+	}
+	for _, r := range leases[0] { // those of a later claim come with other claims
+		if _, read := v.versions[r.Key]; !read { // it may have tombstones
+			err = errors.Join(err, v.add(r))
+		}
+		v.drop(&txn, r.Key)
+	}
+	if err != nil {
+		return "", err
+	}
+	v.compare(&txn, records.ClaimsKey(name), records.ForgottenKey())
+	v.compareLeases(&txn)
+	o, _, err := l.commit(ctx, v, txn)
+	if err != nil || !o.Won {
+		return "", err
+	}
+	return a.Code, nil
 }
 
 // remove deletes records of a name, in one transaction.

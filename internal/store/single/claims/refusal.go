@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ const storeName = "store"
 // errOtherIncarnation is why a claim whose transaction was not answered does not count.
 var errOtherIncarnation = fmt.Errorf("%w: it has begun another incarnation since the claim", kv.ErrUnavailable)
 
-func second(at time.Time) string { return at.UTC().Truncate(time.Second).Format(time.RFC3339) }
+func toSecond(at time.Time) string { return at.UTC().Truncate(time.Second).Format(time.RFC3339) }
 
 // refused returns the error of a try whose claim a rule refuses, see acquireError. An incarnation that no
 // replica had noticed is noted.
@@ -31,22 +32,21 @@ func (t *try) refused(ctx context.Context, v view, a protocol.Answer, fence uint
 	return t.locker.acquireError(t.req, v, a, fence)
 }
 
+// reasons are those of refusals that need no further words.
+var reasons = map[protocol.Code]error{
+	protocol.Done: locking.ErrDone, protocol.Later: locking.ErrSuperseded, protocol.Claimed: locking.ErrClaimed, protocol.Busy: locking.ErrTaken,
+}
+
 // acquireError is a rule's answer to a request for a claim, with the reason that redlock gives
 // for that of a single node. COMMIT has refused a token right above the fence; with 0 another
 // rule has answered.
 func (l *Locker) acquireError(req locking.Request, v view, a protocol.Answer, fence uint64) *locking.AcquireError {
-	e := &locking.AcquireError{Reason: kv.ErrUnavailable, Name: req.Name, Holder: a.Claim.Note, HolderToken: locking.Token(a.Claim.Token)}
+	e := &locking.AcquireError{
+		Reason: cmp.Or(reasons[a.Code], kv.ErrUnavailable), Name: req.Name, Holder: a.Claim.Note, HolderToken: locking.Token(a.Claim.Token),
+	}
 	n, why := l.node(v), ""
 	floor := time.UnixMilli(n.Floor).UTC().Format(time.RFC3339Nano)
 	switch a.Code {
-	case protocol.Done:
-		e.Reason = locking.ErrDone
-	case protocol.Later:
-		e.Reason = locking.ErrSuperseded
-	case protocol.Claimed:
-		e.Reason = locking.ErrClaimed
-	case protocol.Busy:
-		e.Reason = locking.ErrTaken
 	case protocol.Abstain:
 		if !req.Tick.IsZero() {
 			e.Reason = locking.ErrUnvouched
@@ -57,7 +57,7 @@ func (l *Locker) acquireError(req locking.Request, v view, a protocol.Answer, fe
 		if fence > 0 {
 			from := protocol.TimeOf(fence + 1).Add(-time.Duration(n.Grace/2) * time.Millisecond)
 			e.Reason, why = locking.ErrNodeAhead, fmt.Sprintf("its tokens go up to %s, and its clock shows %s: it was ahead, or has been set back. Tokens only grow, so it grants no claim of this name before %s; if the clock is right now, `quorate store init --ahead` makes it go on from its tokens",
-				second(protocol.TimeOf(fence)), second(v.stamp.Now), second(from.Add(time.Second)))
+				toSecond(protocol.TimeOf(fence)), toSecond(v.stamp.Now), toSecond(from.Add(time.Second)))
 		}
 		if n.Now <= n.Floor {
 			why = "it may have lost its memory and grants nothing before " + floor
@@ -92,7 +92,7 @@ func (t *try) locked(ctx context.Context, err error) error {
 	if of.Owner == "" {
 		return t.unanswered(err)
 	}
-	return t.locker.acquireError(t.req, v, protocol.Answer{Code: protocol.Busy, Claim: asRule(of), Left: t.locker.cfg.Timeout.Milliseconds()}, 0)
+	return t.locker.acquireError(t.req, v, protocol.Answer{Code: protocol.Busy, Claim: of, Left: t.locker.cfg.Timeout.Milliseconds()}, 0)
 }
 
 // unanswered returns the error of a try that the store has not decided.
@@ -146,10 +146,8 @@ func (w watch) Look(ctx context.Context) error {
 		return nil //nolint:nilerr // a try tells what the store refuses
 	}
 	found := w.t.locker.acquireError(w.t.req, v, protocol.Look(v.state(), w.t.locker.node(v), w.t.asks), 0)
-	for _, reason := range []error{locking.ErrDone, locking.ErrClaimed, locking.ErrTaken} {
-		if errors.Is(found.Reason, reason) {
-			return found
-		}
+	if slices.Contains([]error{locking.ErrDone, locking.ErrClaimed, locking.ErrTaken}, found.Reason) {
+		return found
 	}
 	return nil
 }

@@ -149,9 +149,9 @@ func (l *Locker) node(v view) protocol.Node {
 	return n
 }
 
-// goingOn is the node for the token of a claim. An operator may have allowed tokens ahead of the
-// clock in this incarnation: LOCK has checked the tick by the clock before.
-func (v view) goingOn(n protocol.Node) protocol.Node {
+// forToken is the node that COMMIT asks about the token. An operator may have allowed tokens ahead
+// of the clock in this incarnation: LOCK has checked the tick by the clock before.
+func (v view) forToken(n protocol.Node) protocol.Node {
 	if v.incarnation.AheadIn == v.incarnation.ID {
 		n.Grace = max(n.Grace, 2*(v.incarnation.Ahead-n.Now))
 	}
@@ -161,11 +161,8 @@ func (v view) goingOn(n protocol.Node) protocol.Node {
 // state is the name's state, as rules see it. A lease is in it if it counts.
 func (v view) state() protocol.State {
 	s := protocol.State{
-		Fence: v.claims.Fence, Open: v.claims.Open, Streams: map[string]protocol.Claim{},
+		Fence: v.claims.Fence, Open: v.claims.Open, Streams: v.claims.Streams,
 		TickLocks: map[protocol.TickKey]protocol.Lease{}, Tombstones: map[string]protocol.Tombstone{},
-	}
-	for stream, c := range v.claims.Streams {
-		s.Streams[stream] = asRule(c)
 	}
 	for k, lease := range v.leases {
 		lock := protocol.Lease{Owner: lease.Owner, Committed: true, Until: v.until(k)}
@@ -189,10 +186,13 @@ func (v view) state() protocol.State {
 // endOf is what FINISH has answered to an owner, "" if it has not. Its entry tells also when
 // another claim has taken the place of its claim.
 func (v view) endOf(owner string) protocol.Code {
-	if e := v.entryOf(owner); e.Owner == owner && e.Kind != records.Started {
-		return codeOf(e.Kind)
+	e := v.entryOf(owner)
+	for code, kind := range endKinds {
+		if e.Owner == owner && e.Kind == kind {
+			return code
+		}
 	}
-	return protocol.Code(v.claims.Of(owner).Ended)
+	return v.claims.Of(owner).Ended
 }
 
 // entryOf is the entry of an owner's run. A try that lost may have had the tick and the token of
@@ -209,11 +209,10 @@ func (v view) entryOf(owner string) records.Entry {
 // after returns the claims that s has. One whose stream has a later claim stays as an earlier
 // one if their runs may overlap.
 func (v view) after(s protocol.State) records.Claims {
-	c := records.Claims{Fence: s.Fence, Open: s.Open, Streams: map[string]records.Claim{}, Earlier: slices.Clone(v.claims.Earlier)}
+	c := records.Claims{Fence: s.Fence, Open: s.Open, Streams: s.Streams, Earlier: slices.Clone(v.claims.Earlier)}
 	for stream, claim := range s.Streams {
-		c.Streams[stream] = asRecord(stream, claim)
 		before := v.claims.Streams[stream]
-		if before.Overlaps && records.LeaseKey(v.name, before) != records.LeaseKey(v.name, c.Streams[stream]) {
+		if before.Overlaps && records.LeaseKey(v.name, before) != records.LeaseKey(v.name, claim) {
 			c.Earlier = append(c.Earlier, before)
 		}
 	}
@@ -289,44 +288,7 @@ func (l *Locker) commit(ctx context.Context, v view, t kv.Txn) (kv.Outcome, time
 	return o, sent, err
 }
 
-// asRule returns a stored claim as rules see it. Its note is the holder.
-func asRule(c records.Claim) protocol.Claim {
-	r := protocol.Claim{
-		Tick: c.Tick, Token: c.Token, Owner: c.Owner, Attempt: c.Attempt, Note: c.Holder,
-		Overlaps: c.Overlaps, Void: c.Void, Ended: protocol.Code(c.Ended), Handed: c.Handed,
-	}
-	if c.Rerun {
-		r.Mode = protocol.AtLeastOnce
-	}
-	return r
-}
-
-// asRecord is the inverse of asRule.
-func asRecord(stream string, c protocol.Claim) records.Claim {
-	return records.Claim{
-		Stream: stream, Tick: c.Tick, Token: c.Token, Owner: c.Owner, Attempt: c.Attempt, Holder: c.Note,
-		Rerun: c.Mode == protocol.AtLeastOnce, Overlaps: c.Overlaps, Void: c.Void, Ended: string(c.Ended), Handed: c.Handed,
-	}
-}
-
-// kindOf is the kind of the entry of a run whose FINISH was answered so.
-func kindOf(ended protocol.Code) records.Kind {
-	switch ended {
-	case protocol.OK:
-		return records.Finished
-	case protocol.RanOut:
-		return records.RanOut
-	}
-	return records.Late
-}
-
-// codeOf is the inverse of kindOf.
-func codeOf(k records.Kind) protocol.Code {
-	switch k {
-	case records.Finished:
-		return protocol.OK
-	case records.RanOut:
-		return protocol.RanOut
-	}
-	return protocol.Late
+// endKinds are the kinds of the entry of a run, by what FINISH answered.
+var endKinds = map[protocol.Code]records.Kind{
+	protocol.OK: records.Finished, protocol.RanOut: records.RanOut, protocol.Late: records.Late,
 }

@@ -8,12 +8,14 @@ package records
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/plainjson"
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -31,33 +33,12 @@ type Claims struct {
 	Earlier []Claim `json:"earlier,omitempty"`
 }
 
-// A Claim is one claim of a name.
-type Claim struct {
-	Stream   string `json:"stream"`
-	Tick     int64  `json:"tick,omitempty"` // 0 for plain locks
-	Token    uint64 `json:"token"`
-	Owner    string `json:"owner"` // a random value that no other try ever has
-	Attempt  int    `json:"attempt"`
-	Rerun    bool   `json:"rerun,omitempty"`    // it was requested locking.AtLeastOnce
-	Overlaps bool   `json:"overlaps,omitempty"` // it was requested beside others
-	Holder   string `json:"holder,omitempty"`
-	// Void: it was given back. Ended is what FINISH answered, one of OK, RANOUT and LATE;
-	// Handed means that the tick is not done.
-	Void   bool   `json:"void,omitempty"`
-	Ended  string `json:"ended,omitempty"`
-	Handed bool   `json:"handed,omitempty"`
-}
-
-// Open reports whether the claim has neither ended nor was given back.
-func (c Claim) Open() bool { return c.Owner != "" && !c.Void && c.Ended == "" }
+// A Claim is one claim of a name, as the rules see it. Its note is the holder.
+type Claim = protocol.Claim
 
 // All lists the claims.
 func (c Claims) All() []Claim {
-	list := slices.Clone(c.Earlier)
-	for _, latest := range c.Streams {
-		list = append(list, latest)
-	}
-	return list
+	return slices.AppendSeq(slices.Clone(c.Earlier), maps.Values(c.Streams))
 }
 
 // Of returns the claim of an owner; the zero Claim if it is not here.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 )
@@ -19,9 +20,9 @@ func TestForms(t *testing.T) {
 		Fence: 9, Open: "b",
 		Streams: map[string]records.Claim{
 			"lock":     {Stream: "lock", Token: 4, Owner: "p", Attempt: 1, Void: true},
-			"schedule": {Stream: "schedule", Tick: 2000, Token: 9, Owner: "b", Attempt: 1, Overlaps: true, Holder: "host"},
+			"schedule": {Stream: "schedule", Tick: 2000, Token: 9, Owner: "b", Attempt: 1, Overlaps: true, Note: "host"},
 		},
-		Earlier: []records.Claim{{Stream: "schedule", Tick: 1000, Token: 7, Owner: "a", Attempt: 2, Rerun: true, Overlaps: true, Ended: "OK", Handed: true}},
+		Earlier: []records.Claim{{Stream: "schedule", Tick: 1000, Token: 7, Owner: "a", Attempt: 2, Mode: protocol.AtLeastOnce, Overlaps: true, Ended: "OK", Handed: true}},
 	}, `{"fence":9,"open":"b","streams":{"lock":{"stream":"lock","token":4,"owner":"p","attempt":1,"void":true},`+
 		`"schedule":{"stream":"schedule","tick":2000,"token":9,"owner":"b","attempt":1,"overlaps":true,"holder":"host"}},`+
 		`"earlier":[{"stream":"schedule","tick":1000,"token":7,"owner":"a","attempt":2,"rerun":true,"overlaps":true,"ended":"OK","handed":true}]}`)
