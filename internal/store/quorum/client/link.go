@@ -168,39 +168,36 @@ func (l *Link) Info(ctx context.Context) (Info, error) {
 	return parseInfo(text), callError(ctx, err)
 }
 
-// Holds reports whether the server holds the key, even if the node is down. A Transport
-// other than Redis holds only what scripts store.
-func (l *Link) Holds(ctx context.Context, key string) (bool, error) {
+// ask calls the server, even if the node is down. A Transport other than Redis is not asked.
+func (l *Link) ask(ctx context.Context, f func(context.Context, *redis.Client) error) error {
 	c, ok := l.transport.(*client)
 	if !ok {
-		return false, nil
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
+	return callError(ctx, c.call(ctx, func(to *redis.Client) error { return f(ctx, to) }))
+}
+
+// Holds reports whether the server holds the key. A Transport other than Redis holds only what
+// scripts store.
+func (l *Link) Holds(ctx context.Context, key string) (bool, error) {
 	var n int64
-	err := c.call(ctx, func(to *redis.Client) (err error) {
+	err := l.ask(ctx, func(ctx context.Context, to *redis.Client) (err error) {
 		n, err = to.Exists(ctx, key).Result()
 		return err
 	})
-	return n > 0, callError(ctx, err)
+	return n > 0, err
 }
 
 // Setting reads a line of the server's configuration. It returns "" if it may not: the
 // user need not have CONFIG, and managed servers deny it.
 func (l *Link) Setting(ctx context.Context, name string) string {
-	c, ok := l.transport.(*client)
-	if !ok {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
-	defer cancel()
 	var values map[string]string
-	if err := c.call(ctx, func(to *redis.Client) (err error) {
+	_ = l.ask(ctx, func(ctx context.Context, to *redis.Client) (err error) {
 		values, err = to.ConfigGet(ctx, name).Result()
 		return err
-	}); err != nil {
-		return ""
-	}
+	})
 	return values[name]
 }
 

@@ -129,16 +129,6 @@ func (a *Commands) Copy(ctx context.Context, list []commands.Command) error {
 //go:embed *.lua
 var files embed.FS
 
-// lua returns the text of the files with these names.
-func lua(names ...string) string {
-	var text strings.Builder
-	for _, name := range names {
-		b, _ := files.ReadFile(name + ".lua") // a test runs each script
-		text.Write(b)
-	}
-	return text.String()
-}
-
 // scripts are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
 type scripts struct {
@@ -149,7 +139,7 @@ type scripts struct {
 
 func newScripts() scripts {
 	script := func(name string, before ...string) *membership.Script {
-		return membership.NewScript(name, lua("common")+lua(before...)+lua(name))
+		return membership.NewScript(name, membership.Lua(files, append(append([]string{"common"}, before...), name)...))
 	}
 	return scripts{
 		reserve: script("reserve", "sweep"), take: script("take"), learn: script("learn"), refuse: script("refuse"),

@@ -179,7 +179,7 @@ func sealedForOther(n *Node, names string) error {
 // succeeds when a quorum is sealed.
 func (s *change) seal(ctx context.Context) (sealedAt int64, err error) {
 	replies := each(s.old.nodes, func(n *Node) Reply {
-		return n.run(ctx, s.old.rules.seal, s.target(), s.new.list)
+		return n.run(ctx, s.old.rules.seal, nil, s.target(), s.new.list)
 	})
 	closed := 0
 	var errs, others []error
@@ -223,7 +223,7 @@ func (s *change) open(ctx context.Context, sealedAt int64) error {
 		}
 	}
 	replies := each(s.new.nodes, func(n *Node) Reply {
-		return n.run(ctx, s.new.rules.open, s.new.list, sealedAt, s.old.hash)
+		return n.run(ctx, s.new.rules.open, nil, s.new.list, sealedAt, s.old.hash)
 	})
 	open, errs := 0, []error(nil)
 	for i, r := range replies {

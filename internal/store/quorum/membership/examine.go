@@ -69,7 +69,7 @@ func (n *Node) examine(ctx context.Context) view {
 	}
 	v.info = info
 	n.learn(func(s *state) { s.runID = info.RunID() })
-	if v.reply = n.run(ctx, n.set.rules.peek); v.blank() {
+	if v.reply = n.run(ctx, n.set.rules.peek, nil); v.blank() {
 		v.reply.Err = n.unrecorded(ctx)
 	}
 	v.record = parseRecord(v.reply)

@@ -13,7 +13,7 @@ func SealFor(ctx context.Context, n *Node, to Config, epoch int64) error {
 		return err
 	}
 	defer next.Close()
-	return n.run(ctx, n.set.rules.seal, fmt.Sprintf("%s:%d", next.hash, epoch), next.list).Err
+	return n.run(ctx, n.set.rules.seal, nil, fmt.Sprintf("%s:%d", next.hash, epoch), next.list).Err
 }
 
 // Epoch returns the epoch of the list.

@@ -150,7 +150,7 @@ func (n *Node) format(ctx context.Context, since int) error {
 	n.set.epoch.mu.Lock()
 	sealedAt := n.set.epoch.sealedAt
 	n.set.epoch.mu.Unlock()
-	r := n.run(ctx, n.set.rules.format, since, n.set.list, sealedAt)
+	r := n.run(ctx, n.set.rules.format, nil, since, n.set.list, sealedAt)
 	n.observe(ctx, r)
 	if r.Err != nil {
 		return fmt.Errorf("formatting %s: %w", n.name, r.Err)
@@ -210,7 +210,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 // declareNew lets nodes that were formatted before vote at once.
 func declareNew(ctx context.Context, views []view) error {
 	return join(each(nodesOf(views, view.ours), func(n *Node) error {
-		r := n.run(ctx, n.set.rules.init)
+		r := n.run(ctx, n.set.rules.init, nil)
 		switch {
 		case r.Err != nil:
 			return locking.NodeError{Node: n.name, Err: r.Err}

@@ -39,11 +39,11 @@ func (n *Node) URL() string { return n.link.URL().Redacted }
 // Call runs the script on the node, after the checks. It returns within the timeout, at
 // once if the node is down, and when ctx ends.
 func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...any) Reply {
-	if reply, unsendable := n.unsendable(); unsendable {
+	if reply := n.unsendable(); reply.unsent {
 		n.notify(script, reply)
 		return reply
 	}
-	r := n.parse(script, n.link.Eval(ctx, script.Script, n.header(script), keys, args))
+	r := n.run(ctx, script, keys, args...)
 	n.note(ctx, script, r)
 	return r
 }
@@ -54,7 +54,7 @@ func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...
 // goroutine and perhaps before it returns. The timeout counts from when the call is
 // sent. Of ctx only the values are used.
 func (n *Node) Start(ctx context.Context, fan *client.Fan, script *Script, keys client.Keys, args []any, done func(Reply)) {
-	if reply, unsendable := n.unsendable(); unsendable {
+	if reply := n.unsendable(); reply.unsent {
 		n.notify(script, reply)
 		done(reply)
 		return
@@ -82,8 +82,8 @@ func (n *Node) notify(script *Script, r Reply) {
 	}
 }
 
-// unsendable returns a reply without a call if the node must not be called.
-func (n *Node) unsendable() (Reply, bool) {
+// unsendable returns a reply without a call, which is unsent if the node must not be called.
+func (n *Node) unsendable() Reply {
 	err := n.learn(func(*state) {}).unfit
 	if err == nil {
 		pause := retryPause
@@ -93,10 +93,10 @@ func (n *Node) unsendable() (Reply, bool) {
 		err = n.link.Admit(pause)
 	}
 	if err == nil {
-		return Reply{}, false
+		return Reply{Node: n.name}
 	}
 	now := time.Now()
-	return Reply{Node: n.name, Sent: now, Received: now, Err: err, unsent: true}, true
+	return Reply{Node: n.name, Sent: now, Received: now, Err: err, unsent: true}
 }
 
 // noteRefusal records whether the node refuses this client, as nodes do after a change
@@ -114,8 +114,8 @@ func (n *Node) noteRefusal(script *Script, r Reply) {
 }
 
 // run calls the node even if it is down.
-func (n *Node) run(ctx context.Context, script *Script, args ...any) Reply {
-	return n.parse(script, n.link.Eval(ctx, script.Script, n.header(script), nil, args))
+func (n *Node) run(ctx context.Context, script *Script, keys []string, args ...any) Reply {
+	return n.parse(script, n.link.Eval(ctx, script.Script, n.header(script), keys, args))
 }
 
 // parse reads an answer: code, clock, floor, and the rule's words.
@@ -167,8 +167,7 @@ func (n *Node) classify(script *Script, err error) error {
 // tryWrites finds out whether the node takes writes, and returns why not. Of a node that does
 // not answer, or refuses this client, nothing is learned.
 func tryWrites(ctx context.Context, n *Node) error {
-	try := n.set.rules.try
-	r := n.parse(try, n.link.Eval(ctx, try.Script, n.header(try), []string{n.set.Key("try")}, nil))
+	r := n.run(ctx, n.set.rules.try, []string{n.set.Key("try")})
 	answer, refuses := errors.AsType[*client.ServerError](r.Err)
 	if r.Err != nil && !refuses {
 		return nil
@@ -424,10 +423,14 @@ func answered(err error) bool {
 //go:embed *.lua
 var files embed.FS
 
-// lua returns the text of the file with that name.
-func lua(name string) string {
-	text, _ := files.ReadFile(name + ".lua") // a test runs each script
-	return string(text)
+// Lua returns the text of the files with these names, one after the other.
+func Lua(files embed.FS, names ...string) string {
+	var all strings.Builder
+	for _, name := range names {
+		text, _ := files.ReadFile(name + ".lua") // a test runs each script
+		all.Write(text)
+	}
+	return all.String()
 }
 
 // A Script is a rule that runs atomically on a node, after the checks of identity and
@@ -454,13 +457,13 @@ type Script struct {
 // It returns {code, nowtext, …strings}. A request runs common, shared code, once before
 // the rule.
 func NewScript(name, src string, common ...string) *Script {
-	before := lua("header") + lua("prelude") + lua("members") + strings.Join(common, "")
+	before := Lua(files, "header", "prelude", "members") + strings.Join(common, "")
 	return &Script{Script: client.NewRule(name, before, src)}
 }
 
-// newScript returns a Script that makes its own checks.
-func newScript(name, text string) *Script {
-	return &Script{Script: client.NewScript(name, lua("header")+text)}
+// newScript returns a Script of some files that makes its own checks.
+func newScript(name string, from ...string) *Script {
+	return &Script{Script: client.NewScript(name, Lua(files, append([]string{"header"}, from...)...))}
 }
 
 // AcceptSealed returns a copy that also runs on a node sealed for a change of the list,
@@ -475,12 +478,12 @@ type rules struct{ peek, format, init, seal, open, try, service *Script }
 
 func newRules() rules {
 	return rules{
-		peek:    newScript("peek", lua("prelude")+lua("peek")),
-		format:  newScript("format", lua("format")),
-		init:    NewScript("init", lua("init")),
-		seal:    NewScript("seal", lua("seal")).AcceptSealed(),
-		open:    newScript("open", lua("open")),
-		try:     NewScript("try", lua("try")),
-		service: NewScript("service", lua("service")).AcceptSealed(),
+		peek:    newScript("peek", "prelude", "peek"),
+		format:  newScript("format", "format"),
+		init:    NewScript("init", Lua(files, "init")),
+		seal:    NewScript("seal", Lua(files, "seal")).AcceptSealed(),
+		open:    newScript("open", "open"),
+		try:     NewScript("try", Lua(files, "try")),
+		service: NewScript("service", Lua(files, "service")).AcceptSealed(),
 	}
 }

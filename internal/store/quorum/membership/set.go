@@ -41,7 +41,7 @@
 // while fewer than Q of its nodes are without a seal, whether they never had one or
 // lost it.
 //
-// A replica that slept through a change is refused by its list. If the list was changed
+// A replica that was paused during a change is refused by its list. If the list was changed
 // back meanwhile, it is refused by its epoch, which is in three places: in the record of
 // each node, where FORMAT and OPEN put it; in the replica's Set, fixed by Join; and in
 // the header of each request. members.lua compares them.
@@ -203,9 +203,7 @@ func (s *Set) Lacking() []Reply {
 	up := 0
 	var replies [locking.MostNodes]Reply
 	for i, n := range s.nodes {
-		reply, unsendable := n.unsendable()
-		if replies[i] = reply; !unsendable {
-			replies[i].Node = n.name
+		if replies[i] = n.unsendable(); !replies[i].unsent {
 			up++
 		}
 	}

@@ -16,11 +16,7 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-// lua returns the text of the file with that name.
-func lua(name string) string {
-	text, _ := files.ReadFile(name + ".lua") // a test runs each script
-	return string(text)
-}
+func lua(name string) string { return membership.Lua(files, name) }
 
 // The rules about a try, N2 to N6 and N10. Their keys are those of [Keys]; each file
 // lists its arguments. LOOK is LOCK without a v.

@@ -19,8 +19,7 @@ import (
 var files embed.FS
 
 func script(name string) *membership.Script {
-	text, _ := files.ReadFile(name + ".lua") // a test runs each script
-	return membership.NewScript("copy-"+name, string(text)).AcceptSealed()
+	return membership.NewScript("copy-"+name, membership.Lua(files, name)).AcceptSealed()
 }
 
 var begin, put, marks, finish = script("begin"), script("put"), script("marks"), script("finish")
