@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/roster"
 )
@@ -30,7 +31,7 @@ func TestJobSetsOnNodes(t *testing.T) {
 	}
 	for i, s := range servers {
 		ttl, err := s.Client().PTTL(t.Context(), "{quorate}:set:c1").Result()
-		if err != nil || ttl <= 0 || ttl > keepSets {
+		if err != nil || ttl <= 0 || ttl > listing.KeepSets {
 			t.Errorf("node %d keeps it for %v, %v", i, ttl, err)
 		}
 	}

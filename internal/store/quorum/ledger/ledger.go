@@ -179,6 +179,13 @@ func (l *Ledger) nameNodes(e *ledger.Entry) {
 	}
 }
 
+func (l *Ledger) nameNodesOf(list []ledger.Entry) []ledger.Entry {
+	for i := range list {
+		l.nameNodes(&list[i])
+	}
+	return list
+}
+
 var _ ledger.Archive = (*Ledger)(nil)
 
 // NewSealed returns a ledger that also writes jobs to nodes that are sealed for a copy.
@@ -216,8 +223,7 @@ var files embed.FS
 
 // script returns the script in the file with that name.
 func script(name string, common ...string) *membership.Script {
-	text, _ := files.ReadFile(name + ".lua") // a test runs each script
-	return membership.NewScript(name, string(text), common...)
+	return membership.NewScript(name, membership.Lua(files, name), common...)
 }
 
 // rules are the rules of this package. Reads also work on nodes that are sealed for a

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/locking"
@@ -19,9 +19,7 @@ import (
 // A merger combines the answers of several nodes about the same ticks.
 type merger struct {
 	quorum, answered int
-	claims           map[claimKey]*claim
-	notRun           map[tickKey]scripts.Record // the highest of each tick
-	unreadable       map[tickKey]error          // ticks with a record that cannot be read
+	ticks            map[tickKey]*tickFacts
 	unread           *unreadable.Log
 	// If records were trimmed, gone is the latest tick with a dropped record, in
 	// milliseconds. Up to it, it is unknown whether a tick ran.
@@ -29,14 +27,16 @@ type merger struct {
 	gone    int64
 }
 
-type tickKey struct {
-	stream string
-	tick   int64 // milliseconds
+// A tickFacts is what is known of one tick.
+type tickFacts struct {
+	claims     map[uint64]*claim // by token
+	notRun     *scripts.Record   // the highest; nil: none
+	unreadable error             // why one of its records cannot be read
 }
 
-type claimKey struct {
-	tickKey
-	token uint64
+type tickKey struct {
+	stream string
+	ms     int64
 }
 
 // A claim is what is known of one claim.
@@ -47,26 +47,31 @@ type claim struct {
 }
 
 func newMerger(quorum, answered int) merger {
-	return merger{
-		quorum: quorum, answered: answered,
-		claims: map[claimKey]*claim{}, notRun: map[tickKey]scripts.Record{}, unreadable: map[tickKey]error{},
+	return merger{quorum: quorum, answered: answered, ticks: map[tickKey]*tickFacts{}}
+}
+
+func (m *merger) at(key tickKey) *tickFacts {
+	t := m.ticks[key]
+	if t == nil {
+		t = &tickFacts{claims: map[uint64]*claim{}}
+		m.ticks[key] = t
 	}
+	return t
 }
 
 // add adds a record of a node where the given owners have a lock; "" is none.
 func (m *merger) add(r scripts.Record, owners ...string) {
-	tick := tickKey{r.Stream, r.Tick.UnixMilli()}
+	t := m.at(tickKey{r.Stream, r.Tick.UnixMilli()})
 	if r.Kind == scripts.NotRun {
-		if best, ok := m.notRun[tick]; !ok || r.Rank > best.Rank || r.Rank == best.Rank && bytes.Compare(r.Note, best.Note) > 0 {
-			m.notRun[tick] = r
+		if best := t.notRun; best == nil || r.Rank > best.Rank || r.Rank == best.Rank && bytes.Compare(r.Note, best.Note) > 0 {
+			t.notRun = &r
 		}
 		return
 	}
-	key := claimKey{tick, r.Token}
-	c := m.claims[key]
+	c := t.claims[r.Token]
 	if c == nil {
 		c = &claim{record: r}
-		m.claims[key] = c
+		t.claims[r.Token] = c
 	}
 	c.nodes++
 	c.held = c.held || r.Owner != "" && slices.Contains(owners, r.Owner)
@@ -81,10 +86,8 @@ func certainty(r scripts.Record) int { return strings.IndexByte("SLF", r.Kind) }
 func (c *claim) finished() bool { return c.record.Kind != scripts.Started }
 
 // forgetUpTo drops ticks up to the given one.
-func (m *merger) forgetUpTo(tick int64) {
-	maps.DeleteFunc(m.claims, func(k claimKey, _ *claim) bool { return k.tick <= tick })
-	maps.DeleteFunc(m.notRun, func(k tickKey, _ scripts.Record) bool { return k.tick <= tick })
-	maps.DeleteFunc(m.unreadable, func(k tickKey, _ error) bool { return k.tick <= tick })
+func (m *merger) forgetUpTo(ms int64) {
+	maps.DeleteFunc(m.ticks, func(k tickKey, _ *tickFacts) bool { return k.ms <= ms })
 }
 
 // known is an entry and how certain it is.
@@ -94,19 +97,28 @@ type known struct {
 	doubtful bool
 }
 
-// known returns one entry per claim and per recorded tick, unsorted.
+// known returns one entry per claim and per recorded tick, unsorted. It numbers the runs of each
+// tick. Doubtful claims do not count for later ones.
 func (m *merger) known(job string) []known {
-	maps.DeleteFunc(m.notRun, func(k tickKey, _ scripts.Record) bool { return m.trimmed && k.tick <= m.gone })
 	var all []known
-	for _, c := range m.claims {
-		all = append(all, c.entry(job, m.note(job, c.record), m.quorum, m.answered))
-	}
-	countAttempts(all)
-	for tick, r := range m.notRun {
-		all = append(all, known{Entry: m.note(job, r).Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
-	}
-	for tick, err := range m.unreadable {
-		all = append(all, known{Entry: unreadable.Entry(err).Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
+	for key, t := range m.ticks {
+		attempt := 1
+		for _, token := range slices.Sorted(maps.Keys(t.claims)) {
+			c := t.claims[token]
+			k := c.entry(job, m.note(job, c.record), m.quorum, m.answered)
+			k.Attempt = attempt
+			if !k.doubtful {
+				attempt++
+			}
+			all = append(all, k)
+		}
+		at := time.UnixMilli(key.ms).UTC()
+		if t.notRun != nil && !(m.trimmed && key.ms <= m.gone) {
+			all = append(all, known{Entry: m.note(job, *t.notRun).Placed(job, key.stream, at)})
+		}
+		if t.unreadable != nil {
+			all = append(all, known{Entry: unreadable.Entry(t.unreadable).Placed(job, key.stream, at)})
+		}
 	}
 	return all
 }
@@ -119,7 +131,7 @@ func (m *merger) skip(job, score, text string, err error) {
 	if head, _, found := strings.Cut(text, "|"); found && len(head) > 1 && len(head) < 100 && !strings.Contains(head, " ") {
 		stream = head[1:]
 	}
-	m.unreadable[tickKey{stream, ms}] = err
+	m.at(tickKey{stream, ms}).unreadable = err
 }
 
 // note is what is known of a record by its note.
@@ -132,40 +144,19 @@ func (m *merger) note(job string, r scripts.Record) ledger.Entry {
 	return e
 }
 
-func (k known) tick() tickKey { return tickKey{k.Stream, k.OrderKey().UnixMilli()} }
-
-// countAttempts numbers the runs of each tick. Doubtful claims do not count for later
-// ones.
-func countAttempts(runs []known) {
-	slices.SortFunc(runs, func(a, b known) int { return cmp.Compare(a.Token, b.Token) })
-	began := map[tickKey]int{}
-	for i := range runs {
-		k := &runs[i]
-		of := k.tick()
-		k.Attempt = began[of] + 1
-		if !k.doubtful {
-			began[of]++
-		}
-	}
-}
+func (k known) key() tickKey { return tickKey{k.Stream, k.OrderKey().UnixMilli()} }
 
 func (c *claim) entry(job string, e ledger.Entry, quorum, answered int) known {
 	e = e.Placed(job, c.record.Stream, c.record.Tick)
 	e.Token = locking.Token(c.record.Token)
 	switch {
 	case c.record.Kind == scripts.Late:
-		if e.Outcome != ledger.LeaseLost && e.Outcome != ledger.Unreadable { // else the run knew
-			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeLateEnd})
-		}
+		e = listing.Late(e)
 	case c.finished():
 	case c.held:
 		e.Outcome = ledger.Running
 	default:
-		why := c.interrupted(quorum, answered)
-		if e.Outcome == ledger.Unreadable {
-			why = why.And(e.Reason)
-		}
-		e.Outcome, e.Reason = ledger.Interrupted, why
+		e = listing.Interrupted(e, c.interrupted(quorum, answered))
 	}
 	return known{Entry: e, doubtful: !c.finished() && c.nodes < quorum}
 }
@@ -192,10 +183,10 @@ func ticks(all []known) []ledger.Entry {
 	certain := map[tickKey]bool{}
 	for _, k := range all {
 		if k.Ran() && !k.doubtful {
-			certain[k.tick()] = true
+			certain[k.key()] = true
 		}
 	}
-	all = slices.DeleteFunc(all, func(k known) bool { return k.doubtful && certain[k.tick()] })
+	all = slices.DeleteFunc(all, func(k known) bool { return k.doubtful && certain[k.key()] })
 	return ledger.OnePerTick(entries(all))
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/roster"
 )
@@ -21,7 +22,7 @@ func TestJobsAreListedInPages(t *testing.T) {
 	if err := c.Publish(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
-	for _, reply := range c.set.Call(t.Context(), c.lua.published, []string{c.set.Key("jobs")}, keepJobs.Milliseconds(), "0", listAtOnce) {
+	for _, reply := range c.set.Call(t.Context(), c.lua.published, []string{c.set.Key("jobs")}, listing.KeepJobs.Milliseconds(), "0", listAtOnce) {
 		if some := len(reply.Args) / 2; reply.Err != nil || some > 2*listAtOnce {
 			t.Errorf("%s lists %d of %d jobs at once (%v), want about %d", reply.Node, some, n, reply.Err, listAtOnce)
 		}

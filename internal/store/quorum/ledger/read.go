@@ -11,68 +11,29 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// read collects entries page by page, newest ticks first, up to the limit. Choose
-// selects the entries to list.
+// read lists the entries that choose selects. A page has about one record per tick of each node,
+// and more for reruns. A filter may leave out many.
 func (l *Ledger) read(ctx context.Context, q ledger.Query, choose func([]known) []ledger.Entry) ([]ledger.Entry, error) {
-	found := []ledger.Entry{}
-	r := span{job: q.Job, latest: latestTick(q.Before), earliest: q.Since, most: pageSize(q)}
-	for len(found) < q.Limit {
-		pages, err := l.pages(ctx, []span{r})
-		if err != nil {
-			return nil, err
-		}
-		entries := pages[0].known(q.Job)
-		chosen := choose(entries)
-		for _, e := range chosen {
-			if q.Wants(e) {
-				l.nameNodes(&e)
-				found = append(found, e)
-			}
-		}
-		if pages[0].complete || pages[0].horizon < q.Since.UnixMilli() {
-			break
-		}
-		if len(entries) == 0 {
-			r.most *= 2 // one tick fills the page
-		}
-		r.latest = strconv.FormatInt(pages[0].horizon, 10)
-	}
-	return found[:min(len(found), q.Limit)], nil
-}
-
-// pageSize is how many records per node probably hold the result: one per tick, and
-// more for reruns. A filter may leave out many.
-func pageSize(q ledger.Query) int {
+	limit := q.Limit + q.Limit/4 + 2
 	if q.Filters() {
-		return 2*q.Limit + 16
+		limit = 2*q.Limit + 16
 	}
-	return q.Limit + q.Limit/4 + 2
-}
-
-// latestTick is the upper end of a range of scores: below the given time, or unbounded
-// if that is zero.
-func latestTick(before time.Time) string {
-	if before.IsZero() {
-		return "+inf"
-	}
-	ms := before.UnixMilli()
-	if before.After(time.UnixMilli(ms)) {
-		return strconv.FormatInt(ms, 10)
-	}
-	return "(" + strconv.FormatInt(ms, 10)
-}
-
-// A span is a part of a job's records that is read in one call.
-type span struct {
-	job      string
-	latest   string // the upper end as a score
-	earliest time.Time
-	most     int  // runs per node, and as many notes
-	search   bool // leave out what a node takes for a plain end
+	return listing.Collect(ctx, q, limit, func(ctx context.Context, s *ledger.Stretch) ([]ledger.Entry, time.Time, error) {
+		pages, err := l.pages(ctx, []ledger.Stretch{*s}, false)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		all := pages[0].known(q.Job)
+		if len(all) == 0 { // one tick fills the page
+			s.Limit *= 2
+		}
+		return l.nameNodesOf(choose(all)), pages[0].rest(), nil
+	})
 }
 
 // A page is what the nodes that answered know of a range of a job's ticks.
@@ -84,29 +45,33 @@ type page struct {
 	complete bool
 }
 
-// pages reads several spans with one call to each node.
-func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
-	doing := "reading the ledger of " + spans[0].job
-	if len(spans) > 1 {
-		doing += fmt.Sprintf(" and %d more jobs", len(spans)-1)
+// pages reads several stretches with one call to each node. A search looks at more records, and
+// leaves out what a node takes for a plain end.
+func (l *Ledger) pages(ctx context.Context, stretches []ledger.Stretch, search bool) ([]page, error) {
+	doing := "reading the ledger of " + stretches[0].Job
+	if len(stretches) > 1 {
+		doing += fmt.Sprintf(" and %d more jobs", len(stretches)-1)
 	}
 	var keys []string
 	var args []any
-	for _, s := range spans {
+	for _, s := range stretches {
 		for _, what := range []string{"runs", "notes", "lock", "fence"} {
-			keys = append(keys, l.set.JobKey(s.job, what))
+			keys = append(keys, l.set.JobKey(s.Job, what))
 		}
-		search := 0
-		if s.search {
-			search = 1
+		latest, limit, flag := "+inf", s.Limit, 0
+		if !s.NotAfter.IsZero() {
+			latest = strconv.FormatInt(s.NotAfter.UnixMilli(), 10)
 		}
-		args = append(args, s.latest, max(0, s.earliest.UnixMilli()), s.most, search)
+		if search {
+			limit, flag = min(searchRecords, ledger.LookedAt*s.Limit), 1
+		}
+		args = append(args, latest, max(0, s.Since.UnixMilli()), limit, flag)
 	}
 	replies, err := l.set.Answers(doing, l.set.Call(ctx, l.lua.read, keys, args...))
 	if err != nil {
 		return nil, err
 	}
-	list, memo := make([]page, len(spans)), decoded{}
+	list, memo := make([]page, len(stretches)), decoded{}
 	for i := range list {
 		list[i] = page{merge: newMerger(l.set.Quorum(), len(replies)), complete: true}
 		list[i].merge.unread = l.Unreadable
@@ -114,7 +79,7 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 	for _, r := range replies {
 		said := words{left: r.Args}
 		for i := range list {
-			if err := list[i].add(spans[i].job, &said, memo); err != nil {
+			if err := list[i].add(stretches[i].Job, &said, memo); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
 			}
 		}
@@ -329,7 +294,7 @@ func wholeTicks(ctx context.Context, l *Ledger, ticks []ledger.Stretch, of []int
 
 // search finds the ticks to be read, newest first, down to the Rest of what was found.
 func search(ctx context.Context, l *Ledger, stretches []ledger.Stretch, found []ledger.Skimmed, ticks [][]int64) error {
-	pages, err := l.pages(ctx, spansOf(stretches, true))
+	pages, err := l.pages(ctx, stretches, true)
 	if err != nil {
 		return err
 	}
@@ -344,20 +309,8 @@ func search(ctx context.Context, l *Ledger, stretches []ledger.Stretch, found []
 	return nil
 }
 
-// spansOf are the spans of stretches; for a search, with the records that are looked at.
-func spansOf(stretches []ledger.Stretch, search bool) []span {
-	spans := make([]span, len(stretches))
-	for i, s := range stretches {
-		spans[i] = span{job: s.Job, latest: notAfter(s.NotAfter), earliest: s.Since, most: s.Limit, search: search}
-		if search {
-			spans[i].most = min(searchRecords, ledger.LookedAt*s.Limit)
-		}
-	}
-	return spans
-}
-
 func skim(ctx context.Context, l *Ledger, stretches []ledger.Stretch, into []ledger.Skimmed, perTick bool) error {
-	pages, err := l.pages(ctx, spansOf(stretches, false))
+	pages, err := l.pages(ctx, stretches, false)
 	if err != nil {
 		return err
 	}
@@ -368,9 +321,7 @@ func skim(ctx context.Context, l *Ledger, stretches []ledger.Stretch, into []led
 		} else {
 			into[i].Entries = entries(all)
 		}
-		for j := range into[i].Entries {
-			l.nameNodes(&into[i].Entries[j])
-		}
+		l.nameNodesOf(into[i].Entries)
 		pages[i].describe(&into[i])
 	}
 	return nil
@@ -381,9 +332,15 @@ func (p *page) describe(s *ledger.Skimmed) {
 	if p.merge.trimmed {
 		s.Trimmed = time.UnixMilli(p.merge.gone).UTC()
 	}
-	if !p.complete {
-		s.Rest = time.UnixMilli(p.horizon).UTC()
+	s.Rest = p.rest()
+}
+
+// rest is the newest tick that the page may lack records of; zero if there is none.
+func (p *page) rest() time.Time {
+	if p.complete {
+		return time.Time{}
 	}
+	return time.UnixMilli(p.horizon).UTC()
 }
 
 // ticks are those of all records of the page, newest first.
@@ -392,25 +349,10 @@ func (p *page) ticks() []int64 {
 		p.merge.forgetUpTo(p.horizon)
 	}
 	all := map[int64]bool{}
-	for k := range p.merge.claims {
-		all[k.tick] = true
-	}
-	for k := range p.merge.notRun {
-		all[k.tick] = true
-	}
-	for k := range p.merge.unreadable {
-		all[k.tick] = true
+	for k := range p.merge.ticks {
+		all[k.ms] = true
 	}
 	return slices.SortedFunc(maps.Keys(all), func(a, b int64) int { return cmp.Compare(b, a) })
-}
-
-// notAfter is the upper end of a range of scores: up to the given time, or unbounded if
-// that is zero.
-func notAfter(t time.Time) string {
-	if t.IsZero() {
-		return "+inf"
-	}
-	return strconv.FormatInt(t.UnixMilli(), 10)
 }
 
 var _ ledger.Skimmer = (*Ledger)(nil)

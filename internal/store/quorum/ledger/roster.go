@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/plainjson"
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/unreadable"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -43,7 +43,7 @@ func (l *Ledger) Replicas(ctx context.Context) ([]roster.Replica, error) {
 }
 
 // Remembered lists the replicas seen lately, and the lost ones: most of the nodes that
-// answer know that one fell silent. The others may only have missed that it left.
+// answer have lost one. The others may only have missed that it left.
 func (l *Ledger) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	const doing = "listing the replicas"
 	replies, err := heartbeats(ctx, l, doing, l.lua.look, 1)
@@ -51,17 +51,16 @@ func (l *Ledger) Remembered(ctx context.Context) ([]roster.Replica, error) {
 		return nil, err
 	}
 	nodes, lost := map[string]int{}, map[string]roster.Replica{}
-	for i, reply := range replies {
-		live := slices.IndexFunc(reply.Args, func(text string) bool { return strings.HasPrefix(text, silent) })
-		if live < 0 {
-			continue
-		}
-		replies[i].Args = reply.Args[:live]
-		reply.Args = slices.Clone(reply.Args[live:])
-		for j, text := range reply.Args {
-			reply.Args[j] = strings.TrimPrefix(text, silent)
-		}
-		for _, r := range latest(l.Unreadable, []membership.Reply{reply}, heard) {
+	for i := range replies {
+		var here membership.Reply // the lost ones, as this node knows them
+		replies[i].Args = slices.DeleteFunc(replies[i].Args, func(text string) bool {
+			text, is := strings.CutPrefix(text, lostPrefix)
+			if is {
+				here.Args = append(here.Args, text)
+			}
+			return is
+		})
+		for _, r := range latest(l.Unreadable, []membership.Reply{here}, heard) {
 			if nodes[r.Process()]++; r.Seen.After(lost[r.Process()].Seen) {
 				lost[r.Process()] = r
 			}
@@ -79,8 +78,8 @@ func (l *Ledger) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	return roster.Successors(list), nil
 }
 
-// silent precedes the announcement of a replica that was not heard lately.
-const silent = "lost|"
+// lostPrefix precedes the announcement of a lost replica.
+const lostPrefix = "lost|"
 
 func heartbeats(ctx context.Context, l *Ledger, doing string, script *membership.Script, lost int, announced ...any) ([]membership.Reply, error) {
 	args := append([]any{l.lately.Milliseconds(), roster.RememberLost.Milliseconds(), roster.MostLost, lost}, announced...)
@@ -132,14 +131,9 @@ func latest[V any](u *unreadable.Log, replies []membership.Reply, key func(V) (s
 	return list
 }
 
-const (
-	// keepJobs is how long a version of a job stays published after the last replica
-	// that served it. Housekeeping forgets jobs earlier.
-	keepJobs = 400 * 24 * time.Hour
-	// publishAtOnce bounds the versions per message, so a large set does not keep a
-	// node from voting.
-	publishAtOnce = 500
-)
+// publishAtOnce bounds the versions per message, so a large set does not keep a node from
+// voting.
+const publishAtOnce = 500
 
 // Publish implements [roster.Roster].
 func (l *Ledger) Publish(ctx context.Context, jobs []roster.JobInfo) error {
@@ -191,7 +185,7 @@ func (l *Ledger) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := published{texts: map[string]*roster.JobInfo{}, known: map[string]*roster.JobInfo{}}
+	p := published{texts: map[string]roster.JobInfo{}, versions: map[string]roster.JobInfo{}}
 	for _, reply := range replies {
 		for pair := range slices.Chunk(reply.Args, 2) {
 			if err := p.add(pair); err != nil {
@@ -199,7 +193,9 @@ func (l *Ledger) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 			}
 		}
 	}
-	return p.sorted(), nil
+	list := slices.AppendSeq(make([]roster.JobInfo, 0, len(p.versions)), maps.Values(p.versions))
+	listing.SortVersions(list)
+	return list, nil
 }
 
 // published returns the full list of each node, as one reply.
@@ -220,7 +216,7 @@ func (l *Ledger) publishedAt(ctx context.Context, n *membership.Node) membership
 	keys := []string{l.set.Key("jobs")}
 	var all []string
 	for from := "0"; ; {
-		reply := n.Call(ctx, l.lua.published, keys, keepJobs.Milliseconds(), from, listAtOnce)
+		reply := n.Call(ctx, l.lua.published, keys, listing.KeepJobs.Milliseconds(), from, listAtOnce)
 		if reply.Err != nil {
 			return reply
 		}
@@ -234,11 +230,12 @@ func (l *Ledger) publishedAt(ctx context.Context, n *membership.Node) membership
 
 // A published combines the lists of the nodes that answered.
 type published struct {
-	texts map[string]*roster.JobInfo // by text: most nodes store the same
-	known map[string]*roster.JobInfo // by version
+	texts    map[string]roster.JobInfo // by text: most nodes store the same
+	versions map[string]roster.JobInfo
 }
 
-// add adds a pair: an age in milliseconds, and what was published so long ago.
+// add adds a pair: an age in milliseconds, and what was published so long ago. Of two nodes'
+// entries of one version the one published last counts.
 func (p published) add(pair []string) error {
 	if len(pair) != 2 {
 		return fmt.Errorf("%q is not a pair", pair)
@@ -247,65 +244,37 @@ func (p published) add(pair []string) error {
 	if err != nil {
 		return err
 	}
-	age := max(0, time.Duration(ms)*time.Millisecond)
 	head, text, _ := strings.Cut(pair[1], "|")
 	account, err := decodeAccount(head)
 	if err != nil {
 		return err
 	}
-	if j := p.texts[text]; j != nil {
-		known := p.known[version(*j)]
-		known.Age, known.Account = min(known.Age, age), known.Account.Merge(account)
-		return nil
+	j, decoded := p.texts[text]
+	if !decoded {
+		if err := json.Unmarshal([]byte(text), &j); err != nil {
+			return err
+		}
+		if j.Name == "" {
+			return errNameless
+		}
+		p.texts[text] = j
 	}
-	j := &roster.JobInfo{}
-	if err := json.Unmarshal([]byte(text), j); err != nil {
-		return err
-	}
-	if j.Name == "" {
-		return errNameless
+	age := max(0, time.Duration(ms)*time.Millisecond)
+	if have, twice := p.versions[version(j)]; twice {
+		age, account = min(age, have.Age), have.Account.Merge(account)
+		if !j.Published.After(have.Published) {
+			j = have
+		}
 	}
 	j.Age, j.Account = age, account
-	p.texts[text] = j
-	p.mergeVersion(j)
+	p.versions[version(j)] = j
 	return nil
-}
-
-// mergeVersion merges two nodes' entries of one version.
-func (p published) mergeVersion(j *roster.JobInfo) {
-	name := version(*j)
-	have, ok := p.known[name]
-	if !ok {
-		p.known[name] = j
-		return
-	}
-	age, account := min(j.Age, have.Age), j.Account.Merge(have.Account)
-	if j.Published.After(have.Published) {
-		p.known[name] = j
-	}
-	p.known[name].Age, p.known[name].Account = age, account
-}
-
-// sorted lists versions by name, the last published first.
-func (p published) sorted() []roster.JobInfo {
-	list := make([]roster.JobInfo, 0, len(p.known))
-	for _, j := range p.known {
-		list = append(list, *j)
-	}
-	slices.SortFunc(list, func(a, b roster.JobInfo) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
-	})
-	return list
 }
 
 // encodeAccount returns an account as publish.lua expects it.
 func encodeAccount(a roster.Account) string {
 	var list []string
-	for _, t := range []time.Time{a.First, a.Until, a.Stopped, a.Removed} {
-		ms := int64(0)
-		if !t.IsZero() {
-			ms = max(0, t.UnixMilli())
-		}
+	for _, ms := range listing.NewAccount(a) {
 		list = append(list, strconv.FormatInt(ms, 10))
 	}
 	return strings.Join(list, ",")
@@ -313,27 +282,19 @@ func encodeAccount(a roster.Account) string {
 
 // decodeAccount is the inverse of encodeAccount.
 func decodeAccount(text string) (roster.Account, error) {
-	var a roster.Account
+	var a listing.Account
 	words := strings.Split(text, ",")
-	into := []*time.Time{&a.First, &a.Until, &a.Stopped, &a.Removed}
-	if len(words) != len(into) {
-		return a, fmt.Errorf("invalid account of a job %q", text)
+	if len(words) != len(a) {
+		return roster.Account{}, fmt.Errorf("invalid account of a job %q", text)
 	}
 	for i, word := range words {
-		ms, err := strconv.ParseInt(word, 10, 64)
-		if err != nil {
-			return a, fmt.Errorf("invalid account of a job %q: %w", text, err)
-		}
-		if ms > 0 {
-			*into[i] = time.UnixMilli(ms).UTC()
+		var err error
+		if a[i], err = strconv.ParseInt(word, 10, 64); err != nil {
+			return roster.Account{}, fmt.Errorf("invalid account of a job %q: %w", text, err)
 		}
 	}
-	return a, nil
+	return a.Times(), nil
 }
-
-// keepSets is how long a set of jobs is kept after the last renewal by a replica that
-// serves it.
-const keepSets = 24 * time.Hour
 
 // RenewSet implements [roster.JobSets].
 func (l *Ledger) RenewSet(ctx context.Context, hash string) (bool, error) {
@@ -353,7 +314,7 @@ func (l *Ledger) KeepSet(ctx context.Context, hash string, packed []byte) error 
 }
 
 func (l *Ledger) keepSet(ctx context.Context, hash string, packed ...any) ([]membership.Reply, error) {
-	args := append([]any{keepSets.Milliseconds()}, packed...)
+	args := append([]any{listing.KeepSets.Milliseconds()}, packed...)
 	const doing = "keeping a set of jobs"
 	return l.set.Answers(doing, l.set.Call(ctx, l.lua.keepSet, []string{l.set.Key("set", hash)}, args...))
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/scheduler/roster"
 )
@@ -35,10 +36,10 @@ func TestJobSets(t *testing.T) {
 		if err := r.KeepSet(t.Context(), "c1", packed); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(keepSets - time.Second)
+		time.Sleep(listing.KeepSets - time.Second)
 		wants(true)
 		renew(true)
-		time.Sleep(keepSets - time.Second)
+		time.Sleep(listing.KeepSets - time.Second)
 		wants(true)
 		time.Sleep(time.Second)
 		wants(false)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/internal/store/unreadable"
@@ -25,39 +26,20 @@ func (l *Ledger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, err
 	return l.collect(ctx, q, ledger.OnePerTick)
 }
 
-// collect reads entries page by page, newest ticks first, up to the limit. A filter may omit
-// many, so pages grow.
+// collect lists the entries that choose selects. A filter may omit many, so pages grow.
 func (l *Ledger) collect(ctx context.Context, q ledger.Query, choose func([]ledger.Entry) []ledger.Entry) ([]ledger.Entry, error) {
-	found := []ledger.Entry{}
-	s := ledger.Stretch{Job: q.Job, NotAfter: lastBefore(q.Before), Since: q.Since, Limit: min(q.Limit+q.Limit/4+2, pageRows)}
-	for len(found) < q.Limit {
-		pages, err := l.pages(ctx, []ledger.Stretch{s})
+	limit := min(q.Limit+q.Limit/4+2, pageRows)
+	return listing.Collect(ctx, q, limit, func(ctx context.Context, s *ledger.Stretch) ([]ledger.Entry, time.Time, error) {
+		pages, err := l.pages(ctx, []ledger.Stretch{*s})
 		if err != nil {
-			return nil, err
+			return nil, time.Time{}, err
 		}
 		p := pages[0]
-		if s.Limit < pageRows || len(p.Entries) == 0 { // a tick may fill a page
+		if s.Limit < pageRows || len(p.Entries) == 0 {
 			s.Limit *= 2
 		}
-		for _, e := range choose(p.Entries) {
-			if q.Wants(e) {
-				found = append(found, e)
-			}
-		}
-		if p.Rest.IsZero() || p.Rest.Before(q.Since) {
-			break
-		}
-		s.NotAfter = p.Rest
-	}
-	return found[:min(len(found), q.Limit)], nil
-}
-
-// lastBefore is the latest millisecond before the time; zero without one.
-func lastBefore(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.UnixMilli(t.Add(-1).UnixMilli())
+		return choose(p.Entries), p.Rest, nil
+	})
 }
 
 // skimJobs bounds the jobs of a call; pageRows bounds its entries.
@@ -208,9 +190,7 @@ func (r running) entry(job string, stored records.Entry, e ledger.Entry) ledger.
 	e.Token = locking.Token(stored.Token)
 	switch stored.Kind {
 	case records.Late:
-		if e.Outcome != ledger.LeaseLost && e.Outcome != ledger.Unreadable { // else the run knew
-			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeLateEnd})
-		}
+		return listing.Late(e)
 	case records.Started:
 		switch {
 		case r.owners[stored.Owner]:
@@ -219,11 +199,7 @@ func (r running) entry(job string, stored records.Entry, e ledger.Entry) ledger.
 			unknown := unreadable.Entry(r.unknown)
 			e.Outcome, e.Reason = unknown.Outcome, unknown.Reason
 		default:
-			why := ledger.Reason{Code: ledger.CodeInterrupted}
-			if e.Outcome == ledger.Unreadable {
-				why = why.And(e.Reason)
-			}
-			e.Outcome, e.Reason = ledger.Interrupted, why
+			return listing.Interrupted(e, ledger.Reason{Code: ledger.CodeInterrupted})
 		}
 	}
 	return e

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/records"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -50,8 +50,8 @@ func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replic
 		}
 		own := records.Put(replicaKey(self), beat{s.At().UnixMilli(), self})
 		others := slices.DeleteFunc(lists[0], func(r kv.Record) bool { return r.Key == own.Key })
-		list, _, silent := r.live(append(others, kv.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
-		won, err := r.commit(ctx, doing, kv.Txn{Incarnation: s.Incarnation, Put: []kv.Write{own}, Delete: silent})
+		list, _, old := r.live(append(others, kv.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
+		won, err := r.commit(ctx, doing, kv.Txn{Incarnation: s.Incarnation, Put: []kv.Write{own}, Delete: old})
 		switch {
 		case err != nil:
 			return nil, err
@@ -87,7 +87,7 @@ func (r *Roster) replicas(ctx context.Context) (list, lost []roster.Replica, err
 // live returns the replicas that were seen lately, sorted by id, the lost ones, and the keys
 // of some records that are no longer needed.
 func (r *Roster) live(stored []kv.Record, now time.Time) (list, lost []roster.Replica, old []kv.Key) {
-	var silent []beat
+	var unseen []beat
 	for _, record := range stored {
 		b, ok := decodedAs(r.access, record, func(b beat) kv.Key { return replicaKey(b.Replica) })
 		if !ok {
@@ -96,11 +96,11 @@ func (r *Roster) live(stored []kv.Record, now time.Time) (list, lost []roster.Re
 		if now.Sub(time.UnixMilli(b.At)) < r.lately {
 			list = append(list, b.Replica)
 		} else {
-			silent = append(silent, b)
+			unseen = append(unseen, b)
 		}
 	}
-	slices.SortFunc(silent, func(a, b beat) int { return cmp.Compare(b.At, a.At) })
-	for i, b := range silent {
+	slices.SortFunc(unseen, func(a, b beat) int { return cmp.Compare(b.At, a.At) })
+	for i, b := range unseen {
 		switch {
 		case i < roster.MostLost && now.Sub(time.UnixMilli(b.At)) < roster.RememberLost:
 			lost = append(lost, b.Replica.Lost())
@@ -121,15 +121,11 @@ var (
 	_ roster.JobSets = (*Roster)(nil)
 )
 
-// keepJobs is how long a version of a job stays published after the last replica that served
-// it. Housekeeping forgets jobs earlier.
-const keepJobs = 400 * 24 * time.Hour
-
 // A version is the stored form of a published version of a job.
 type version struct {
-	At      int64          `json:"at"`      // by the store's clock
-	Account [4]int64       `json:"account"` // first, until, stopped and removed, in milliseconds; 0 for none
-	Job     roster.JobInfo `json:"job"`
+	At      int64           `json:"at"` // by the store's clock
+	Account listing.Account `json:"account"`
+	Job     roster.JobInfo  `json:"job"`
 }
 
 func versionKey(j roster.JobInfo) kv.Key {
@@ -172,30 +168,13 @@ func (r *Roster) atOnce() int {
 
 // merge returns the version's account merged with another, of which no time but the first is
 // ahead of the store's clock.
-func (v version) merge(a roster.Account, now time.Time) [4]int64 {
+func (v version) merge(a roster.Account, now time.Time) listing.Account {
 	for _, t := range []*time.Time{&a.Until, &a.Stopped, &a.Removed} {
 		if t.After(now) {
 			*t = now
 		}
 	}
-	a = v.account().Merge(a)
-	var stored [4]int64
-	for i, t := range []time.Time{a.First, a.Until, a.Stopped, a.Removed} {
-		if !t.IsZero() {
-			stored[i] = max(0, t.UnixMilli())
-		}
-	}
-	return stored
-}
-
-func (v version) account() roster.Account {
-	var t [4]time.Time
-	for i, ms := range v.Account {
-		if ms > 0 {
-			t[i] = time.UnixMilli(ms).UTC()
-		}
-	}
-	return roster.Account{First: t[0], Until: t[1], Stopped: t[2], Removed: t[3]}
+	return listing.NewAccount(v.Account.Times().Merge(a))
 }
 
 // Unpublish implements [roster.Roster].
@@ -216,8 +195,8 @@ func (r *Roster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 			if !ok {
 				continue
 			}
-			v.Job.Account, v.Job.Age = v.account(), max(0, s.At().Sub(time.UnixMilli(v.At)))
-			if v.Job.Age >= keepJobs {
+			v.Job.Account, v.Job.Age = v.Account.Times(), max(0, s.At().Sub(time.UnixMilli(v.At)))
+			if v.Job.Age >= listing.KeepJobs {
 				old = append(old, stored.Key)
 				continue
 			}
@@ -228,16 +207,10 @@ func (r *Roster) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b roster.JobInfo) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
-	})
+	listing.SortVersions(list)
 	_ = r.erase(ctx, "taking jobs off the list", old...) // or the next time
 	return list, nil
 }
-
-// keepSets is how long a set of jobs is kept after the last renewal by a replica that serves
-// it.
-const keepSets = 24 * time.Hour
 
 // A renewal is the stored form of the last renewal of a set. The set is a record of its own,
 // which may be large.
@@ -246,7 +219,7 @@ type renewal struct {
 }
 
 func (r renewal) expired(now time.Time) bool {
-	return r.At == 0 || !now.Before(time.UnixMilli(r.At).Add(keepSets))
+	return r.At == 0 || !now.Before(time.UnixMilli(r.At).Add(listing.KeepSets))
 }
 
 // setKeys are the keys of the renewal and of the set.

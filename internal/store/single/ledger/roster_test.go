@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -44,7 +45,7 @@ func TestWhatNobodyNeedsIsDeleted(t *testing.T) {
 			if list, err := r.Jobs(t.Context()); err != nil || len(list) != want {
 				t.Errorf("%d versions are listed, %v, want %d", len(list), err, want)
 			}
-			time.Sleep(keepJobs)
+			time.Sleep(listing.KeepJobs)
 		}
 		stored(kv.Jobs, 0)
 	})
