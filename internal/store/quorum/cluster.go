@@ -39,7 +39,7 @@ type Cluster struct {
 var errNotJoined = errors.New("joining the nodes")
 
 // Open opens the nodes without contacting one. The cluster logs what a replica should know of it;
-// without a log it is silent. Close it at the end.
+// without a log it tells nobody. Close it at the end.
 func Open(cfg membership.Config, log *slog.Logger) (*Cluster, error) {
 	c := &Cluster{log: log, unreadable: new(unreadable.Log)}
 	if c.log == nil {
@@ -113,8 +113,9 @@ func (c *Cluster) Locker() locking.Locker { return c.locker }
 // Join implements [store.Membership]: it tries until a quorum of nodes is there.
 func (c *Cluster) Join(ctx context.Context) error {
 	began, retried := time.Now(), false
+	warning := c.say("no job runs until the store answers; trying again until then", "no job runs until a quorum of nodes answers; trying again until then")
 	final := func(err error) bool { return errors.Is(err, locking.ErrRefused) }
-	return store.Persist(ctx, c.log, c.words().retrying, final, func(ctx context.Context) error {
+	return store.Persist(ctx, c.log, warning, final, func(ctx context.Context) error {
 		err := c.Set.Join(ctx)
 		if err != nil {
 			c.joining.Store(&err)
@@ -123,16 +124,17 @@ func (c *Cluster) Join(ctx context.Context) error {
 		}
 		c.joining.Store(nil)
 		if retried {
-			c.log.Info(c.words().answer, "after", time.Since(began).Round(time.Millisecond))
+			c.log.Info(c.say("the store answers", "a quorum of nodes answers"), "after", time.Since(began).Round(time.Millisecond))
 		}
 		switch at, ok := c.Set.Vouching(); {
 		case !ok || at.IsZero():
 			c.log.Info("ready")
 		case c.formatted.Load():
-			c.log.Warn(c.words().blank + ": no tick runs before " + jobs.FormatTick(at.Round(0)) +
+			c.log.Warn(c.say("new store", "new nodes") + ": no tick runs before " + jobs.FormatTick(at.Round(0)) +
 				", since one that lost its memory would look the same; `quorate store init`, run before the first replica starts, says that it is new")
 		default:
-			c.log.Warn(c.words().abstains + jobs.FormatTick(at.Round(0)))
+			c.log.Warn(c.say("the store is new, was restarted, or another server has taken over", "nodes that are new or restarted do not vouch yet") +
+				": no tick runs before " + jobs.FormatTick(at.Round(0)))
 		}
 		return nil
 	})
@@ -144,13 +146,14 @@ func (c *Cluster) Watch(ctx context.Context) { _ = c.Set.Run(ctx) } // its error
 // NotReady implements [store.Membership].
 func (c *Cluster) NotReady() string {
 	if joining := c.joining.Load(); joining != nil {
-		return c.words().joining + ": " + store.OneLine(*joining)
+		return c.say("waiting for the store", "waiting for the nodes") + ": " + store.OneLine(*joining)
 	}
 	switch at, ok := c.Set.Vouching(); {
 	case !ok:
-		return c.words().silent + ": " + store.OneLine(errors.Join(c.Set.Unusable()...))
+		return c.say("the store cannot be used", "no quorum: too few nodes can be used") + ": " + store.OneLine(errors.Join(c.Set.Unusable()...))
 	case !at.IsZero():
-		return c.words().grace + ": no tick runs before " + jobs.FormatTick(at.Round(0))
+		return c.say("waiting for the restart grace of the store, which is new, was restarted, or is another server now", "waiting for the restart grace of the nodes") +
+			": no tick runs before " + jobs.FormatTick(at.Round(0))
 	}
 	return ""
 }
@@ -158,25 +161,10 @@ func (c *Cluster) NotReady() string {
 // ClockOffset implements [store.Membership].
 func (c *Cluster) ClockOffset() (time.Duration, bool) { return c.Set.ClockOffset() }
 
-// words are what a replica says of its nodes.
-type words struct{ retrying, answer, joining, silent, blank, abstains, grace string }
-
-// words returns those for several nodes, or for the one Redis.
-func (c *Cluster) words() words {
+// say chooses the words for the one Redis, or for several nodes.
+func (c *Cluster) say(one, several string) string {
 	if c.Set.OneStore() {
-		return words{
-			retrying: "no job runs until the store answers; trying again until then",
-			answer:   "the store answers", joining: "waiting for the store", silent: "the store cannot be used",
-			blank:    "new store",
-			abstains: "the store is new, was restarted, or another server has taken over: no tick runs before ",
-			grace:    "waiting for the restart grace of the store, which is new, was restarted, or is another server now",
-		}
+		return one
 	}
-	return words{
-		retrying: "no job runs until a quorum of nodes answers; trying again until then",
-		answer:   "a quorum of nodes answers", joining: "waiting for the nodes", silent: "no quorum: too few nodes can be used",
-		blank:    "new nodes",
-		abstains: "nodes that are new or restarted do not vouch yet: no tick runs before ",
-		grace:    "waiting for the restart grace of the nodes",
-	}
+	return several
 }

@@ -36,7 +36,7 @@ type Cluster struct {
 }
 
 // Open returns the cluster that is kept on a server, without contacting it. The cluster logs what
-// a replica should know of it; without a log it is silent. Close it at the end, which closes the
+// a replica should know of it; without a log it tells nobody. Close it at the end, which closes the
 // server, too.
 func Open(s kv.Server, c claims.Config, log *slog.Logger) (*Cluster, error) {
 	if log == nil {

@@ -40,7 +40,8 @@ func (s *Store) Open(ctx context.Context) (commands.Open, error) {
 			open.Pauses = append(open.Pauses, unreadable.Pause(series, err))
 		}
 	}
-	for _, command := range s.decode(slices.Concat(lists[0], lists[1])) {
+	inForce, _ := s.decode(slices.Concat(lists[0], lists[1]))
+	for _, command := range inForce {
 		switch {
 		case command.Kind == commands.Resume:
 		case command.Kind == commands.Pause:
@@ -65,8 +66,8 @@ func (s *Store) Audit(ctx context.Context, limit int) ([]commands.Command, error
 	if err != nil {
 		return nil, failed(doing, err)
 	}
-	listed := slices.Concat(lists...)
-	all := append(s.decode(listed), s.unread(listed)...)
+	read, unread := s.decode(slices.Concat(lists...))
+	all := append(read, unread...)
 	commands.Sort(all)
 	slices.Reverse(all)
 	return all[:min(len(all), max(0, limit))], nil

@@ -65,7 +65,8 @@ func (s *Store) place(ctx context.Context, command commands.Command) (commands.C
 	for _, latest := range lists[1] { // at most one: the latest of the series
 		t.If[1].Version = latest.Version
 	}
-	for _, last := range s.decode(lists[1]) {
+	latest, _ := s.decode(lists[1])
+	for _, last := range latest {
 		if !last.Last().Before(command.At) {
 			command.At = last.Last().Add(time.Millisecond)
 		}
@@ -87,7 +88,8 @@ func (s *Store) checkLimit(command commands.Command, inForce []kv.Record, now ti
 	if command.Kind == commands.Resume {
 		return nil, nil
 	}
-	all := slices.DeleteFunc(s.decode(inForce), func(a commands.Command) bool {
+	all, _ := s.decode(inForce)
+	all = slices.DeleteFunc(all, func(a commands.Command) bool {
 		return a.Kind == commands.Resume || a.Kind == commands.Pause && a.Series() == command.Series() || a.Kind.Request() && !a.Expires().After(now)
 	})
 	if len(all) >= most {

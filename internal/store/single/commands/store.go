@@ -143,28 +143,20 @@ func put(t *kv.Txn, a commands.Command, keys ...kv.Key) error {
 	return err
 }
 
-// decode returns the commands that can be read.
-func (s *Store) decode(list []kv.Record) []commands.Command {
-	all := make([]commands.Command, 0, len(list))
+// decode returns the commands that can be read, and unread what listings show of the others.
+func (s *Store) decode(list []kv.Record) (all, unread []commands.Command) {
+	all = make([]commands.Command, 0, len(list))
 	for _, r := range list {
-		if command, err := commands.Decode(r.Value); err != nil {
-			s.Unreadable.Skipped(r.Key.String(), err)
-		} else {
+		command, err := commands.Decode(r.Value)
+		if err == nil {
 			all = append(all, command)
+			continue
 		}
+		s.Unreadable.Skipped(r.Key.String(), err)
+		order, _, _ := strings.Cut(r.Key.Sub, " ")
+		unread = append(unread, unreadable.Command(r.Key.String(), time.UnixMilli(records.MilliOf(order)).UTC(), err))
 	}
-	return all
-}
-
-// unreadable are what listings show of the records that cannot be read.
-func (s *Store) unread(list []kv.Record) (all []commands.Command) {
-	for _, r := range list {
-		if _, err := commands.Decode(r.Value); err != nil {
-			order, _, _ := strings.Cut(r.Key.Sub, " ")
-			all = append(all, unreadable.Command(r.Key.String(), time.UnixMilli(records.MilliOf(order)).UTC(), err))
-		}
-	}
-	return all
+	return all, unread
 }
 
 // Copied returns what stores the commands of another store, in the order of their times. Of

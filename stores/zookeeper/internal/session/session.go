@@ -250,7 +250,7 @@ func (c *Client) connect(ctx context.Context, at string) (*link, error) {
 		return l, err
 	}
 	l.conn, l.events, err = zk.Connect([]string{at}, sessionTimeout,
-		zk.WithDialer(c.dialer(l)), zk.WithHostProvider(&only{server: at}), zk.WithLogger(silent{}))
+		zk.WithDialer(c.dialer(l)), zk.WithHostProvider(&only{server: at}), zk.WithLogger(noLog{}))
 	if err != nil {
 		l.end(err)
 		return l, err
@@ -345,7 +345,7 @@ func (o *only) Next() (server string, again bool) {
 	return o.server, again
 }
 
-// silent is a log that nobody reads: what matters comes as an error.
-type silent struct{}
+// noLog drops what the client logs: what matters comes as an error.
+type noLog struct{}
 
-func (silent) Printf(string, ...any) {}
+func (noLog) Printf(string, ...any) {}
