@@ -67,7 +67,7 @@ var oneStore = promise{
 			{"internal/store/single/records/records.go", ", Ahead: l.Ahead}", "}"},
 		}},
 		{"clockless: a lease is free at first sight", in(claims, "TestLeaseIsObserved"), []edit{
-			{claims + "observer.go", "now.Add(l.cfg.lasts(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},
+			{claims + "observer.go", "now.Add(l.cfg.observeFor(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},
 			{claims + "observer.go", "for k, lease := range v.leases", "for k := range v.leases"},
 		}},
 		{"clockless: an extension looks like the same", in(claims, "TestCampaign"), []edit{

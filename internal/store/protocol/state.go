@@ -232,20 +232,6 @@ func (s State) withTombstone(owner string, t Tombstone) State {
 	return s
 }
 
-// Sweep drops expired locks and tombstones to free memory. No rule needs it.
-func (s State) Sweep(now int64) State {
-	s.TickLocks, s.Tombstones = clone(s.TickLocks), clone(s.Tombstones)
-	maps.DeleteFunc(s.TickLocks, func(_ TickKey, l Lease) bool { return !l.lasts(now) })
-	maps.DeleteFunc(s.Tombstones, func(_ string, t Tombstone) bool { return now > t.Until })
-	if !s.Lock.lasts(now) {
-		s.Lock = Lease{}
-	}
-	if now > s.Marker {
-		s.Marker = 0
-	}
-	return s
-}
-
 // clone copies a map that may be nil.
 func clone[K comparable, V any](m map[K]V) map[K]V {
 	if m == nil {

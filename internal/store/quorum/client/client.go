@@ -5,7 +5,7 @@
 // # Nodes that are down
 //
 // A call that times out or loses its connection marks the node down. Then [Link.Admit]
-// refuses calls with ErrDown, so a silent node costs one timeout only once.
+// refuses calls with ErrDown, so a frozen node costs one timeout only once.
 //
 // The timeout starts when a request is sent, since a wait in this process says nothing
 // about the node. Some timeouts do not mark the node down, although the call has failed
@@ -30,7 +30,7 @@
 //
 // go-redis has an AutoPipeliner for the same purpose. It sends many EVALSHA in one
 // round trip, and each checks the node again. With 256 callers on two cores it made a
-// third of the calls. Its calls to a silent server also outlive their deadlines.
+// third of the calls. Its calls to a frozen server also outlive their deadlines.
 //
 // # Logging of go-redis
 //

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/plainjson"
@@ -181,7 +180,8 @@ const listAtOnce = 500
 // Jobs implements [roster.Roster].
 func (l *Ledger) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	const doing = "listing the jobs"
-	replies, err := l.set.Answers(doing, l.published(ctx))
+	lists := membership.Each(l.set.Nodes(), func(n *membership.Node) membership.Reply { return l.publishedAt(ctx, n) })
+	replies, err := l.set.Answers(doing, lists)
 	if err != nil {
 		return nil, err
 	}
@@ -196,18 +196,6 @@ func (l *Ledger) Jobs(ctx context.Context) ([]roster.JobInfo, error) {
 	list := slices.AppendSeq(make([]roster.JobInfo, 0, len(p.versions)), maps.Values(p.versions))
 	listing.SortVersions(list)
 	return list, nil
-}
-
-// published returns the full list of each node, as one reply.
-func (l *Ledger) published(ctx context.Context) []membership.Reply {
-	list := l.set.Nodes()
-	replies := make([]membership.Reply, len(list))
-	var wg sync.WaitGroup
-	for i, n := range list {
-		wg.Go(func() { replies[i] = l.publishedAt(ctx, n) })
-	}
-	wg.Wait()
-	return replies
 }
 
 // publishedAt pages through the list of a node until the end, or until it does not

@@ -178,7 +178,7 @@ func sealedForOther(n *Node, names string) error {
 // reading of the seals. What the old list granted is at most half a grace later. It
 // succeeds when a quorum is sealed.
 func (s *change) seal(ctx context.Context) (sealedAt int64, err error) {
-	replies := each(s.old.nodes, func(n *Node) Reply {
+	replies := Each(s.old.nodes, func(n *Node) Reply {
 		return n.run(ctx, s.old.rules.seal, nil, s.target(), s.new.list)
 	})
 	closed := 0
@@ -222,7 +222,7 @@ func (s *change) open(ctx context.Context, sealedAt int64) error {
 			sealedAt = max(sealedAt, v.record.sealedAt)
 		}
 	}
-	replies := each(s.new.nodes, func(n *Node) Reply {
+	replies := Each(s.new.nodes, func(n *Node) Reply {
 		return n.run(ctx, s.new.rules.open, nil, s.new.list, sealedAt, s.old.hash)
 	})
 	open, errs := 0, []error(nil)

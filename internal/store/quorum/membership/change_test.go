@@ -110,8 +110,8 @@ func TestChangeOfTheList(t *testing.T) {
 	})
 }
 
-// A list that was left and taken up again is another one: a replica that has
-// slept through both changes is refused.
+// A list that was left and taken up again is another one: a replica that was
+// frozen through both changes is refused.
 func TestFormerEpochIsRefused(t *testing.T) {
 	t.Parallel()
 	l := newSix(t)

@@ -103,12 +103,12 @@ const rounds = 5
 func (s *Set) Check(ctx context.Context) health.Checkup {
 	views := s.examine(ctx, 1)
 	for range rounds {
-		each(s.nodes, func(n *Node) Reply { return n.Call(ctx, s.rules.peek, nil) })
+		Each(s.nodes, func(n *Node) Reply { return n.Call(ctx, s.rules.peek, nil) })
 	}
-	fsync := each(s.nodes, func(n *Node) string { return n.link.Setting(ctx, "appendfsync") })
+	fsync := Each(s.nodes, func(n *Node) string { return n.link.Setting(ctx, "appendfsync") })
 	apart := skews(s.offsets(), s.cfg.Grace/4)
 	c := health.Checkup{ClockOff: apart[""], Redis: &health.Redis{Durable: s.cfg.Durable, Copies: s.cfg.Copies, Grace: s.cfg.Grace, Timeout: s.cfg.Timeout}}
-	each(nodesOf(views, view.usable), func(n *Node) error { return tryWrites(ctx, n) })
+	Each(nodesOf(views, view.usable), func(n *Node) error { return tryWrites(ctx, n) })
 	c.Service, _ = s.Service(ctx, "", false) // without a quorum the findings say why
 	for i, v := range views {
 		n := v.status()

@@ -124,7 +124,7 @@ func parseRecord(r Reply) record {
 
 // examine asks all nodes at once, those that are late up to so many times, and learns the epoch.
 func (s *Set) examine(ctx context.Context, times int) []view {
-	views := each(s.nodes, func(n *Node) view {
+	views := Each(s.nodes, func(n *Node) view {
 		v := n.examine(ctx)
 		for i := 1; i < times && late(v.reply.Err) && ctx.Err() == nil; i++ {
 			v = n.examine(ctx)

@@ -36,7 +36,7 @@ func (s *Set) Join(ctx context.Context) error {
 	}
 	s.epoch.fix(s.epoch.get())
 	var unwritable errorList
-	for _, err := range each(nodesOf(views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return tryWrites(ctx, n) }) {
+	for _, err := range Each(nodesOf(views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return tryWrites(ctx, n) }) {
 		if err != nil {
 			unwritable = append(unwritable, err)
 		}
@@ -137,7 +137,7 @@ const (
 // format formats the blank nodes, and returns their number.
 func format(ctx context.Context, views []view, since int) (int, error) {
 	formatted, errs := 0, []error(nil)
-	for _, err := range each(nodesOf(views, view.blank), func(n *Node) error { return n.format(ctx, since) }) {
+	for _, err := range Each(nodesOf(views, view.blank), func(n *Node) error { return n.format(ctx, since) }) {
 		if err == nil {
 			formatted++
 		}
@@ -209,7 +209,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 
 // declareNew lets nodes that were formatted before vote at once.
 func declareNew(ctx context.Context, views []view) error {
-	return join(each(nodesOf(views, view.ours), func(n *Node) error {
+	return join(Each(nodesOf(views, view.ours), func(n *Node) error {
 		r := n.run(ctx, n.set.rules.init, nil)
 		switch {
 		case r.Err != nil:

@@ -47,7 +47,7 @@ func (s *Set) Run(ctx context.Context) error {
 }
 
 func (s *Set) checkNodes(ctx context.Context) {
-	each(s.nodes, func(n *Node) struct{} {
+	Each(s.nodes, func(n *Node) struct{} {
 		switch c := n.current(); {
 		case c.needsAttention():
 			n.probe(ctx)

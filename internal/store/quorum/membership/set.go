@@ -41,7 +41,7 @@
 // while fewer than Q of its nodes are without a seal, whether they never had one or
 // lost it.
 //
-// A replica that was paused during a change is refused by its list. If the list was changed
+// A replica that was frozen during a change is refused by its list. If the list was changed
 // back meanwhile, it is refused by its epoch, which is in three places: in the record of
 // each node, where FORMAT and OPEN put it; in the replica's Set, fixed by Join; and in
 // the header of each request. members.lua compares them.
@@ -163,7 +163,7 @@ func wire(s *Set, i int) client.Config {
 
 // Close closes the connections. Calls in flight fail.
 func (s *Set) Close() error {
-	return errors.Join(each(s.nodes, func(n *Node) error { return n.link.Close() })...)
+	return errors.Join(Each(s.nodes, func(n *Node) error { return n.link.Close() })...)
 }
 
 // Namespace returns the prefix of every key, without its braces.
@@ -307,7 +307,7 @@ func (s *Set) Names() []string {
 // Call runs the script on all nodes at once, as Node.Call does, and returns one reply
 // per node, in the order of the configuration.
 func (s *Set) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
-	return each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
+	return Each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
 }
 
 // Answers returns the replies of the nodes that answered. With fewer than a quorum the
@@ -340,8 +340,8 @@ func (s *Set) Answers(doing string, replies []Reply) ([]Reply, error) {
 		doing, silence, len(good), s.Len(), errs)
 }
 
-// each runs f for every node at once and waits for all.
-func each[T any](list []*Node, f func(*Node) T) []T {
+// Each runs f for every node at once and waits for all.
+func Each[T any](list []*Node, f func(*Node) T) []T {
 	out := make([]T, len(list))
 	var wg sync.WaitGroup
 	for i, n := range list {

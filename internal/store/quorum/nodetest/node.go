@@ -346,9 +346,18 @@ func (s *State) setJob(key string, job protocol.State) {
 // Sweep drops expired data.
 func (s *State) Sweep(now time.Time) {
 	ms := now.UnixMilli()
+	over := func(l protocol.Lease) bool { return l.Owner == "" || ms > l.Until }
 	maps.DeleteFunc(s.Dead, func(_ string, t protocol.Tombstone) bool { return ms > t.Until })
 	for key, job := range s.Jobs {
-		s.setJob(key, job.Sweep(ms))
+		job.TickLocks = maps.Clone(job.TickLocks)
+		maps.DeleteFunc(job.TickLocks, func(_ protocol.TickKey, l protocol.Lease) bool { return over(l) })
+		if over(job.Lock) {
+			job.Lock = protocol.Lease{}
+		}
+		if ms > job.Marker {
+			job.Marker = 0
+		}
+		s.setJob(key, job)
 	}
 }
 

@@ -130,7 +130,7 @@ func (t *try) steps(ctx context.Context) (*lease, error) {
 	// 4. One transaction writes the claim, its lease and the entry of the run. It loses if
 	// anything that was read has changed.
 	t.tokens, t.compared = append(t.tokens, bid.Token), v.versions[records.ClaimsKey(t.req.Name)]
-	txn := t.claim(v, v.after(s), bid)
+	txn := t.claimTxn(v, v.after(s), bid)
 	o, sent, err := t.locker.commit(ctx, v, txn)
 	switch {
 	case err != nil:
@@ -140,7 +140,7 @@ func (t *try) steps(ctx context.Context) (*lease, error) {
 	}
 
 	// 5. It is won.
-	l, err := t.granted(bid, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
+	l, err := t.granted(bid, knownLease{incarnation: v.stamp.Incarnation, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
 	if err == nil {
 		l.afterClaim = v.afterWon(txn, o)
 	}
@@ -153,7 +153,7 @@ func (t *try) found(v view, c records.Claim) (*lease, error) {
 	if v.stamp.Incarnation != t.incarnation {
 		return nil, t.unanswered(errOtherIncarnation)
 	}
-	h := held{incarnation: t.incarnation, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
+	h := knownLease{incarnation: t.incarnation, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
 	if h.lease.Owner == t.asks.Owner {
 		h.version = v.versions[t.lease]
 	}
@@ -204,9 +204,9 @@ func (t *try) read(ctx context.Context, more ...kv.Key) (v view, err error) {
 	return v, err
 }
 
-// claim is the transaction that makes the claim of the bid, which is one of those after it. It
+// claimTxn is the transaction that makes the claim of the bid. After are the claims with it. It
 // drops the leases that have expired or ended, so their late extensions lose.
-func (t *try) claim(v view, after records.Claims, bid protocol.Bid) kv.Txn {
+func (t *try) claimTxn(v view, after records.Claims, bid protocol.Bid) kv.Txn {
 	var txn kv.Txn
 	var dropped []kv.Key
 	after.Earlier, dropped = v.prune(after.Earlier, t.locker.maxPruned())

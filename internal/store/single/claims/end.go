@@ -41,7 +41,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	if l.ended {
 		return l.result
 	}
-	for wait := time.Duration(0); ; wait = l.t.locker.cfg.longer(wait) {
+	for wait := time.Duration(0); ; wait = l.t.locker.cfg.nextPause(wait) {
 		code, err := l.finishOnce(ctx, note, handover)
 		switch {
 		case errors.Is(err, kv.ErrTooLarge):
@@ -157,7 +157,7 @@ func (l *lease) Void(ctx context.Context) error {
 	return nil
 }
 
-// maxVoids bounds the voids that are made in the background at a time. While commits hang,
+// maxVoids bounds the voids that are made in the background at a time. While commits get no answer,
 // each holds a connection that an extension may need.
 const maxVoids = 2
 
@@ -175,12 +175,12 @@ func (t *try) voidAgain(ctx context.Context) bool {
 
 // void ends a try that will never run: rule N6.
 func (t *try) void(ctx context.Context) error {
-	for wait := time.Duration(0); ; wait = t.locker.cfg.longer(wait) {
+	for wait := time.Duration(0); ; wait = t.locker.cfg.nextPause(wait) {
 		v, err := t.locker.read(ctx, t.req.Name, t.entryKeys()...)
 		if err != nil {
 			return kv.Failed("voiding", err)
 		}
-		txn, needed := t.voiding(v)
+		txn, needed := t.voidTxn(v)
 		if !needed {
 			return nil
 		}
@@ -194,10 +194,9 @@ func (t *try) void(ctx context.Context) error {
 	}
 }
 
-// voiding is the transaction that voids the claim. The transaction that makes the
-// claim may still be in flight. If the claim is missing, VOID rewrites a record which that
+// voidTxn is the transaction that voids the claim. The transaction that makes the claim may still be in flight. If the claim is missing, VOID rewrites a record which that
 // transaction compares, so it loses. Nothing is needed if the record has changed already.
-func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
+func (t *try) voidTxn(v view) (txn kv.Txn, needed bool) {
 	k := records.ClaimsKey(t.req.Name)
 	mine := v.claims.Of(t.asks.Owner)
 	for _, entry := range t.entryKeys() {
@@ -228,7 +227,7 @@ func (t *try) voiding(v view) (txn kv.Txn, needed bool) {
 // ended, with the note that was stored. It tries until ctx ends: then the error matches
 // locking.ErrNoQuorum, or locking.ErrRefused.
 func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
-	for wait := time.Duration(0); ; wait = l.t.locker.cfg.longer(wait) {
+	for wait := time.Duration(0); ; wait = l.t.locker.cfg.nextPause(wait) {
 		v, known, err := l.settleOnce(ctx)
 		switch {
 		case known:

@@ -26,7 +26,7 @@ type lease struct {
 	over bool
 	// turn holds one token, whose owner may use the other fields.
 	turn chan struct{}
-	held held
+	held knownLease
 	// afterClaim is what the store had of the name when the claim was made; nil: unknown.
 	afterClaim *view
 	// ended: the lease was given back. Result is what later calls of Release return.
@@ -34,8 +34,8 @@ type lease struct {
 	result error
 }
 
-// held is a lease record as its holder knows it.
-type held struct {
+// A knownLease is the record of a lease as its holder knows it.
+type knownLease struct {
 	incarnation string
 	version     uint64 // 0: unknown
 	lease       records.Lease
@@ -46,7 +46,7 @@ type held struct {
 
 // latest is the latest that the store's clock may show at a local time. While a machine is
 // suspended, only its wall clock goes on.
-func (h held) latest(now time.Time) time.Time {
+func (h knownLease) latest(now time.Time) time.Time {
 	return h.clock.Add(max(now.Sub(h.at), now.Round(0).Sub(h.at.Round(0))))
 }
 
@@ -54,7 +54,7 @@ func (h held) latest(now time.Time) time.Time {
 var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
 // granted returns the lease of a claim that was accepted, unless it is too late.
-func (t *try) granted(bid protocol.Bid, h held) (*lease, error) {
+func (t *try) granted(bid protocol.Bid, h knownLease) (*lease, error) {
 	l := &lease{t: t, bid: bid, held: h, turn: make(chan struct{}, 1), claim: locking.Claim{
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
 		Token: locking.Token(bid.Token), Attempt: bid.Attempt, Granted: time.Now(),
@@ -139,12 +139,12 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	if o.Stamp.Now.IsZero() {
 		o.Stamp.Now = now
 	}
-	l.extended(now, held{incarnation: txn.Incarnation, version: o.Version, lease: next, at: now, clock: o.Stamp.Now})
+	l.extended(now, knownLease{incarnation: txn.Incarnation, version: o.Version, lease: next, at: now, clock: o.Stamp.Now})
 	return true, nil
 }
 
 // extended moves the deadline: others wait until the lease ends by the store's clock.
-func (l *lease) extended(begun time.Time, h held) {
+func (l *lease) extended(begun time.Time, h knownLease) {
 	l.held = h
 	ttl := min(l.t.req.TTL, time.UnixMilli(h.lease.Until+1).Sub(h.clock))
 	if deadline := begun.Add(l.t.locker.cfg.validity(ttl)); !l.isOver() && deadline.After(l.Deadline()) {
@@ -172,7 +172,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	txn := kv.Txn{Put: []kv.Write{records.Put(t.lease, next)}}
 	switch {
 	case v.claims.Of(t.asks.Owner).Owner == "":
-		txn = t.claim(v, v.after(s), l.bid)
+		txn = t.claimTxn(v, v.after(s), l.bid)
 	case v.leases[t.lease].Owner == t.asks.Owner:
 		v.compare(&txn, t.lease)
 	default:
@@ -183,7 +183,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	if err != nil || !o.Won {
 		return false, kv.Failed("writing it", err)
 	}
-	l.extended(now, held{incarnation: v.stamp.Incarnation, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
+	l.extended(now, knownLease{incarnation: v.stamp.Incarnation, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
 	return true, nil
 }
 

@@ -130,9 +130,10 @@ func (c Config) validity(ttl time.Duration) time.Duration {
 	return ttl - time.Duration(float64(ttl)*c.DriftFactor) - minDrift
 }
 
-// longer is the pause after one of d, before what has failed or lost is tried again: none at first.
-func (c Config) longer(d time.Duration) time.Duration {
-	return min(2*d+c.Timeout/8, retry.LongestPause)
+// nextPause is the pause between two tries of what has failed or lost, after a pause of last. The
+// first one is 0.
+func (c Config) nextPause(last time.Duration) time.Duration {
+	return min(2*last+c.Timeout/8, retry.LongestPause)
 }
 
 // check reports mistakes in a request, which no retry can fix.
@@ -149,9 +150,9 @@ type Locker struct {
 	cfg   Config
 	// cleaner voids claims that may have been made, or may still be made, by tries that have
 	// given up. Until then such a claim may block a tick that no one runs.
-	cleaner *retry.Background
-	voids   chan struct{} // the calls that the cleaner makes at a time
-	seen    observer
+	cleaner  *retry.Background
+	voids    chan struct{} // the calls that the cleaner makes at a time
+	observer observer
 }
 
 var _ locking.Watcher = (*Locker)(nil)

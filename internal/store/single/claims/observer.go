@@ -63,8 +63,8 @@ func (o *observer) hasClock(now time.Time) bool {
 	return o.clock
 }
 
-// lasts is how long a lease must be seen unchanged until its holder has stopped.
-func (c Config) lasts(lease records.Lease) time.Duration {
+// observeFor is how long a lease must be seen unchanged until its holder has stopped.
+func (c Config) observeFor(lease records.Lease) time.Duration {
 	ttl := cmp.Or(time.Duration(lease.TTL)*time.Millisecond, c.Grace)
 	return ttl + time.Duration(float64(ttl)*c.DriftFactor) + minDrift
 }
@@ -75,28 +75,28 @@ func (l *Locker) observe(v *view) {
 	now := time.Now()
 	v.stamp.Now, v.observed, v.ends = now, true, map[kv.Key]int64{}
 	for k, lease := range v.leases {
-		since := l.seen.sees(v.stamp.Incarnation, kv.Record{Key: k, Version: v.versions[k]}, now)
-		v.ends[k] = now.Add(l.cfg.lasts(lease) - now.Sub(since)).UnixMilli()
+		since := l.observer.sees(v.stamp.Incarnation, kv.Record{Key: k, Version: v.versions[k]}, now)
+		v.ends[k] = now.Add(l.cfg.observeFor(lease) - now.Sub(since)).UnixMilli()
 	}
 }
 
 // Observe looks at all leases of a store without a clock. Call it every few seconds: then a
 // lease whose holder died ends for the next tick about as early as on a store with a clock.
 func (l *Locker) Observe(ctx context.Context) error {
-	if l.seen.hasClock(time.Time{}) {
+	if l.observer.hasClock(time.Time{}) {
 		return nil
 	}
 	ctx, cancel := l.request(ctx)
 	defer cancel()
 	lists, stamp, err := l.store.List(ctx, kv.All(kv.Leases))
-	if err != nil || l.seen.hasClock(stamp.Now) {
+	if err != nil || l.observer.hasClock(stamp.Now) {
 		return err
 	}
 	there, now := map[kv.Key]bool{}, time.Now()
 	for _, r := range lists[0] {
 		there[r.Key] = true
-		l.seen.sees(stamp.Incarnation, r, now)
+		l.observer.sees(stamp.Incarnation, r, now)
 	}
-	l.seen.forget(there)
+	l.observer.forget(there)
 	return nil
 }

@@ -329,7 +329,7 @@ func (l *Locker) forgetOnce(ctx context.Context, name string) (protocol.Code, er
 
 // remove deletes records of a name, in one transaction.
 func (l *Locker) remove(ctx context.Context, name string, keys []kv.Key) error {
-	for wait := time.Duration(0); ; wait = l.cfg.longer(wait) {
+	for wait := time.Duration(0); ; wait = l.cfg.nextPause(wait) {
 		v, err := l.read(ctx, name)
 		if err != nil {
 			return err

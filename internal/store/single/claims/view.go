@@ -44,7 +44,7 @@ func (l *Locker) read(ctx context.Context, name string, more ...kv.Key) (view, e
 		}
 	}
 	v.incarnation, v.newIncarnation = v.incarnation.Now(stamp, l.cfg.Grace)
-	if !l.seen.hasClock(stamp.Now) {
+	if !l.observer.hasClock(stamp.Now) {
 		l.observe(&v)
 	}
 	return v, nil
