@@ -202,36 +202,36 @@ func (a answer) offset() time.Duration {
 // that at most.
 const promptly = 250 * time.Millisecond
 
-func (h *heard) note(began time.Time, s kv.Stamp, err error) {
-	if ended := time.Now(); err == nil && ended.Sub(began) <= promptly {
-		h.last.Store(&answer{s, began, ended})
+// begin bounds a call. End it with the answer.
+func (h *heard) begin(ctx context.Context) (_ context.Context, end func(kv.Stamp, error)) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	began := time.Now()
+	return ctx, func(s kv.Stamp, err error) {
+		cancel()
+		if ended := time.Now(); err == nil && ended.Sub(began) <= promptly {
+			h.last.Store(&answer{s, began, ended})
+		}
 	}
 }
 
 func (h *heard) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
-	defer cancel()
-	began := time.Now()
+	ctx, end := h.begin(ctx)
 	list, s, err := h.Server.Read(ctx, keys...)
-	h.note(began, s, err)
+	end(s, err)
 	return list, s, err
 }
 
 func (h *heard) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
-	defer cancel()
-	began := time.Now()
+	ctx, end := h.begin(ctx)
 	lists, s, err := h.Server.List(ctx, ranges...)
-	h.note(began, s, err)
+	end(s, err)
 	return lists, s, err
 }
 
 func (h *heard) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
-	defer cancel()
-	began := time.Now()
+	ctx, end := h.begin(ctx)
 	o, err := h.Server.Commit(ctx, t)
-	h.note(began, o.Stamp, err)
+	end(o.Stamp, err)
 	switch {
 	case err == nil && o.Won && len(t.Put) > 0: // a store that is full may still delete
 		now := time.Now()

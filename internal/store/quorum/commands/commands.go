@@ -220,34 +220,35 @@ const reserveTries = 30
 // spread is the range of the random step to another instant after a conflict.
 const spread = 16
 
-// A reservation is an instant for a command, or the command if it is known already.
+// A reservation is an instant for a command, with what the nodes say of it.
 type reservation struct {
-	at       time.Time
-	by       string
-	known    *value
-	hasPause bool // the series may have a pause or resume
+	at time.Time
+	by string
+	// So many nodes have reserved it, have no place for another command, or know the ID as
+	// another command's.
+	ok, full, other int
+	last            int64  // the latest instant in its way, ms
+	known           *value // the command, if it is known already
+	hasPause        bool   // the series may have a pause or resume
 }
 
 // reserve finds an instant after all others of the command's series.
-func (a *Commands) reserve(ctx context.Context, doing string, command commands.Command) (reservation, error) {
-	r := reservation{by: crand.Text(), at: a.clock()}
+func (a *Commands) reserve(ctx context.Context, doing string, command commands.Command) (r reservation, err error) {
+	by, at, minority := crand.Text(), a.clock(), a.set.Len()-a.set.Quorum()
 	for range reserveTries {
-		answers, err := a.askFor(ctx, doing, command, r)
-		if err != nil {
-			return r, err
-		}
-		r.known, r.hasPause = answers.known, answers.hasPause || answers.ok < a.set.Len()
-		minority := a.set.Len() - a.set.Quorum()
+		r, err = a.reserveAt(ctx, doing, command, reservation{at: at, by: by})
 		switch {
-		case answers.other > minority:
+		case err != nil:
+			return r, err
+		case r.other > minority:
 			return r, &commands.ReusedIDError{ID: command.ID}
-		case r.known != nil, answers.ok >= a.set.Quorum():
+		case r.known != nil, r.ok >= a.set.Quorum():
 			return r, nil
-		case answers.full > minority:
+		case r.full > minority:
 			most, _ := a.limit(command).(int)
 			return r, commands.TooMany(command.Kind, most)
 		}
-		r.at = time.UnixMilli(max(answers.last, r.at.UnixMilli()) + 1 + rand.Int64N(spread)).UTC()
+		at = time.UnixMilli(max(r.last, at.UnixMilli()) + 1 + rand.Int64N(spread)).UTC()
 	}
 	return r, fmt.Errorf("%s: %w: too many concurrent requests; try again", doing, locking.ErrSplit)
 }
@@ -270,47 +271,32 @@ func (a *Commands) clock() time.Time {
 	return time.Now().Add(-ahead).Truncate(time.Millisecond).UTC()
 }
 
-// asked counts the answers to a reservation.
-type asked struct {
-	ok, full, other int
-	last            int64
-	known           *value
-	hasPause        bool
-}
-
-func (a *Commands) askFor(ctx context.Context, doing string, command commands.Command, r reservation) (asked, error) {
+// reserveAt asks all nodes once, and adds their answers.
+func (a *Commands) reserveAt(ctx context.Context, doing string, command commands.Command, r reservation) (reservation, error) {
 	command.At = r.at
 	replies, err := a.call(ctx, doing, a.lua.reserve, command.ID, register(command), seriesOf(command), r.at.UnixMilli(), command.Last().UnixMilli(),
 		r.by, a.hold().Milliseconds(), command.Fingerprint(), a.limit(command))
-	if err != nil {
-		return asked{}, err
-	}
-	var all asked
 	for _, reply := range replies {
-		if err := all.add(reply); err != nil {
-			return asked{}, fmt.Errorf("%s: %s: %w", doing, reply.Node, err)
+		switch reply.Code {
+		case "OK":
+			r.ok++
+			r.hasPause = r.hasPause || reply.Arg(0) == "1"
+		case "OTHER":
+			r.other++
+		case "FULL":
+			r.full++
+		case "LAST":
+			r.last = max(r.last, reply.Int(0))
+		case "HAVE":
+			v, err := parseValue(reply.Arg(0))
+			if err != nil {
+				return r, fmt.Errorf("%s: %s: %w", doing, reply.Node, err)
+			}
+			r.known = &v
 		}
 	}
-	return all, nil
-}
-
-func (a *asked) add(r membership.Reply) error {
-	switch r.Code {
-	case "OK":
-		a.ok++
-		a.hasPause = a.hasPause || r.Arg(0) == "1"
-	case "OTHER":
-		a.other++
-	case "FULL":
-		a.full++
-	case "LAST":
-		a.last = max(a.last, r.Int(0))
-	case "HAVE":
-		v, err := parseValue(r.Arg(0))
-		a.known = &v
-		return err
-	}
-	return nil
+	r.hasPause = r.hasPause || r.ok < a.set.Len() // a node that did not reserve it may have one
+	return r, err
 }
 
 // hold is how long an instant stays reserved: somewhat longer than both rounds.

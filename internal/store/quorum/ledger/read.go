@@ -89,32 +89,17 @@ func (l *Ledger) pages(ctx context.Context, stretches []ledger.Stretch, search b
 
 // add adds one node's answer about a job, see read.lua.
 func (p *page) add(job string, w *words, memo decoded) error {
-	rest, more, err := w.tick()
-	if err != nil {
-		return err
-	}
-	if more {
+	if rest, more := w.tick(); more {
 		p.complete, p.horizon = false, max(p.horizon, rest)
 	}
-	gone, trimmed, err := w.tick()
-	if err != nil {
-		return err
-	}
-	if trimmed {
+	if gone, trimmed := w.tick(); trimmed {
 		p.merge.trimmed, p.merge.gone = true, max(p.merge.gone, gone)
 	}
-	owners, err := w.list() // of the locks
-	if err != nil {
-		return err
-	}
+	owners := w.list() // of the locks
 	for i, v := range owners {
 		owners[i] = strings.TrimPrefix(v, "?")
 	}
-	records, err := w.list()
-	if err != nil {
-		return err
-	}
-	for _, text := range records {
+	for _, text := range w.list() {
 		score, text, _ := strings.Cut(text, " ")
 		rec, err := memo.record(text)
 		if err != nil {
@@ -123,7 +108,7 @@ func (p *page) add(job string, w *words, memo decoded) error {
 		}
 		p.merge.add(rec, owners...)
 	}
-	return nil
+	return w.err
 }
 
 // known returns the entries of the ticks that the page covers.
@@ -134,8 +119,11 @@ func (p *page) known(job string) []known {
 	return p.merge.known(job)
 }
 
-// words is the unread rest of a node's answer.
-type words struct{ left []string }
+// words is the unread rest of a node's answer. After an error it has no more words.
+type words struct {
+	left []string
+	err  error
+}
 
 // next takes a word, "" at the end.
 func (w *words) next() string {
@@ -147,28 +135,35 @@ func (w *words) next() string {
 	return word
 }
 
+// fail notes the first error.
+func (w *words) fail(format string, word string) {
+	w.left, w.err = nil, cmp.Or(w.err, fmt.Errorf(format, word))
+}
+
 // tick takes a tick in milliseconds, if there is one.
-func (w *words) tick() (ms int64, ok bool, err error) {
+func (w *words) tick() (ms int64, ok bool) {
 	word := w.next()
 	if word == "" {
-		return 0, false, nil
+		return 0, false
 	}
-	if ms, err = strconv.ParseInt(word, 10, 64); err != nil {
-		return 0, false, fmt.Errorf("invalid tick %q", word)
+	ms, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		w.fail("invalid tick %q", word)
 	}
-	return ms, true, nil
+	return ms, err == nil
 }
 
 // list takes a number and that many words.
-func (w *words) list() ([]string, error) {
+func (w *words) list() []string {
 	text := w.next()
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > len(w.left) {
-		return nil, fmt.Errorf("invalid count %q", text)
+		w.fail("invalid count %q", text)
+		return nil
 	}
 	list := w.left[:n]
 	w.left = w.left[n:]
-	return list, nil
+	return list
 }
 
 // decoded caches records by their text, since most nodes store the same.
@@ -199,9 +194,19 @@ const (
 
 // Skim implements [ledger.Skimmer].
 func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	choose := entries
+	if perTick {
+		choose = ticks
+	}
 	skimmed := make([]ledger.Skimmed, len(stretches))
 	return skimmed, inPortions(ctx, stretches, skimRecords, func(ctx context.Context, from, to int) error {
-		return skim(ctx, l, stretches[from:to], skimmed[from:to], perTick)
+		pages, err := l.pages(ctx, stretches[from:to], false)
+		for i := range pages {
+			s := &skimmed[from+i]
+			s.Entries = l.nameNodesOf(choose(pages[i].known(stretches[from+i].Job)))
+			pages[i].describe(s)
+		}
+		return err
 	})
 }
 
@@ -245,7 +250,17 @@ func portion(stretches []ledger.Stretch, most int) int {
 func (l *Ledger) Search(ctx context.Context, stretches []ledger.Stretch) ([]ledger.Skimmed, error) {
 	found, ticks := make([]ledger.Skimmed, len(stretches)), make([][]int64, len(stretches))
 	err := inPortions(ctx, stretches, searchRecords/ledger.LookedAt, func(ctx context.Context, from, to int) error {
-		return search(ctx, l, stretches[from:to], found[from:to], ticks[from:to])
+		pages, err := l.pages(ctx, stretches[from:to], true)
+		for i := range pages {
+			s, at := &found[from+i], pages[i].ticks()
+			pages[i].describe(s)
+			if most := stretches[from+i].Limit; len(at) > most {
+				s.Rest = time.UnixMilli(at[most]).UTC()
+				at = at[:most]
+			}
+			ticks[from+i] = at
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -290,41 +305,6 @@ func wholeTicks(ctx context.Context, l *Ledger, ticks []ledger.Stretch, of []int
 		}
 	}
 	return larger, ofLarger, err
-}
-
-// search finds the ticks to be read, newest first, down to the Rest of what was found.
-func search(ctx context.Context, l *Ledger, stretches []ledger.Stretch, found []ledger.Skimmed, ticks [][]int64) error {
-	pages, err := l.pages(ctx, stretches, true)
-	if err != nil {
-		return err
-	}
-	for i, s := range stretches {
-		ticks[i] = pages[i].ticks()
-		pages[i].describe(&found[i])
-		if len(ticks[i]) > s.Limit {
-			found[i].Rest = time.UnixMilli(ticks[i][s.Limit]).UTC()
-			ticks[i] = ticks[i][:s.Limit]
-		}
-	}
-	return nil
-}
-
-func skim(ctx context.Context, l *Ledger, stretches []ledger.Stretch, into []ledger.Skimmed, perTick bool) error {
-	pages, err := l.pages(ctx, stretches, false)
-	if err != nil {
-		return err
-	}
-	for i, s := range stretches {
-		all := pages[i].known(s.Job)
-		if perTick {
-			into[i].Entries = ticks(all)
-		} else {
-			into[i].Entries = entries(all)
-		}
-		l.nameNodesOf(into[i].Entries)
-		pages[i].describe(&into[i])
-	}
-	return nil
 }
 
 // describe says where the page ends, and what its job lacks.

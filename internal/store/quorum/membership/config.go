@@ -176,17 +176,14 @@ func CheckNamespace(name string) error {
 // Validate reports everything that is wrong with c, joined. The defaults must be filled
 // in. No message contains a password.
 func (c Config) Validate() error {
-	var errs []error
-	errs = append(errs, CheckNamespace(c.Namespace))
+	errs := []error{CheckNamespace(c.Namespace)}
 	if n := len(c.Nodes); n != 1 && n != 3 && n != 5 && n != 7 {
 		errs = append(errs, fmt.Errorf("%d nodes: list 1, 3, 5 or 7 (an even number survives no more failures than one less)", n))
 	}
 	if c.Copies < 0 || c.Copies > 0 && len(c.Nodes) != 1 {
 		errs = append(errs, fmt.Errorf("%d copies: only a single node may have replicas; write their number, or 0", c.Copies))
 	}
-	errs = append(errs, c.validateTimes()...)
-	errs = append(errs, validateNodes(c.Nodes)...)
-	return errors.Join(errs...)
+	return errors.Join(slices.Concat(errs, c.validateTimes(), validateNodes(c.Nodes))...)
 }
 
 func (c Config) validateTimes() []error {

@@ -81,14 +81,18 @@ type errorList []error
 
 // join returns the non-nil errors as one, nil if there are none.
 func join(errs ...error) error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	switch len(errs) {
+	switch errs = failed(errs); len(errs) {
 	case 0:
 		return nil
 	case 1:
 		return errs[0]
 	}
 	return errorList(errs)
+}
+
+// failed returns the errors that are not nil.
+func failed(errs []error) []error {
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 func (l errorList) Error() string {

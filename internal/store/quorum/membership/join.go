@@ -35,12 +35,8 @@ func (s *Set) Join(ctx context.Context) error {
 		return s.noQuorum(formatted, s.Quorum(), append(failures(views), err))
 	}
 	s.epoch.fix(s.epoch.get())
-	var unwritable errorList
-	for _, err := range Each(nodesOf(views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return tryWrites(ctx, n) }) {
-		if err != nil {
-			unwritable = append(unwritable, err)
-		}
-	}
+	written := nodesOf(views, func(v view) bool { return v.ours() || v.blank() })
+	unwritable := failed(Each(written, func(n *Node) error { return tryWrites(ctx, n) }))
 	switch n := formatted - len(unwritable); {
 	case n >= s.Quorum():
 		return nil
@@ -136,14 +132,9 @@ const (
 
 // format formats the blank nodes, and returns their number.
 func format(ctx context.Context, views []view, since int) (int, error) {
-	formatted, errs := 0, []error(nil)
-	for _, err := range Each(nodesOf(views, view.blank), func(n *Node) error { return n.format(ctx, since) }) {
-		if err == nil {
-			formatted++
-		}
-		errs = append(errs, err)
-	}
-	return formatted, join(errs...)
+	blank := nodesOf(views, view.blank)
+	errs := failed(Each(blank, func(n *Node) error { return n.format(ctx, since) }))
+	return len(blank) - len(errs), join(errs...)
 }
 
 func (n *Node) format(ctx context.Context, since int) error {

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -177,40 +178,23 @@ func Unpack(packed string) (Claim, error) {
 	if !found || len(words) != fields {
 		return Claim{}, fmt.Errorf("not a packed claim: %.60q", packed)
 	}
-	r := reader{}
-	c := Claim{
-		Token: r.number(words[1]), Owner: words[2], Attempt: int(r.number(words[4])), Overlaps: words[5] == "1",
-		Stream: words[6], Holder: r.word(words[7]), Note: note,
-	}
+	token, err1 := strconv.ParseUint(words[1], 10, 63)
+	attempt, err2 := strconv.ParseUint(words[4], 10, 63)
+	holder, err3 := url.QueryUnescape(words[7])
+	var tick uint64
+	var err4 error
 	if words[0] != "-" {
-		c.Tick = int64(r.number(words[0]))
+		tick, err4 = strconv.ParseUint(words[0], 10, 63)
+	}
+	if err := cmp.Or(err1, err2, err3, err4); err != nil {
+		return Claim{}, fmt.Errorf("unpacking a claim: %w", err)
+	}
+	c := Claim{
+		Tick: int64(tick), Token: token, Owner: words[2], Attempt: int(attempt), Overlaps: words[5] == "1",
+		Stream: words[6], Holder: holder, Note: note,
 	}
 	if words[3] != "0" {
 		c.Mode = locking.AtLeastOnce
 	}
-	if r.err != nil {
-		return Claim{}, fmt.Errorf("unpacking a claim: %w", r.err)
-	}
 	return c, nil
-}
-
-// A reader converts fields and keeps the first error.
-type reader struct{ err error }
-
-func (r *reader) number(text string) uint64 {
-	n, err := strconv.ParseUint(text, 10, 63)
-	r.keep(err)
-	return n
-}
-
-func (r *reader) word(text string) string {
-	s, err := url.QueryUnescape(text)
-	r.keep(err)
-	return s
-}
-
-func (r *reader) keep(err error) {
-	if r.err == nil {
-		r.err = err
-	}
 }
