@@ -213,10 +213,10 @@ func limitParam() param {
 	return integer("limit", "Number of rows at most.", 1, 1000, 100)
 }
 
-func selecting() []param {
+func entryParams() []param {
 	return []param{
 		limitParam(),
-		{name: "cursor", about: "The next of the page before.", schema: short(1000)},
+		{name: "cursor", about: "The next of the page before.", schema: shortText(1000)},
 		{name: "since", about: "Only ticks from this time on.", schema: timeSchema()},
 		{name: "until", about: "Only ticks before this time.", schema: timeSchema()},
 		{name: "outcome", about: "Only these outcomes.", list: true, schema: listOf(enum(ledger.Outcomes()...))},
@@ -225,13 +225,13 @@ func selecting() []param {
 	}
 }
 
-func auditing() []param {
+func auditParams() []param {
 	return []param{
 		limitParam(),
-		{name: "cursor", about: "The next of the page before.", schema: short(200)},
+		{name: "cursor", about: "The next of the page before.", schema: shortText(200)},
 		{name: "since", about: "Only commands from this time on.", schema: timeSchema()},
-		{name: "by", about: "Only commands whose author's name or address contains this text.", schema: short(200)},
-		{name: "job", about: "Only commands on the job with this key, or on the tag.", schema: short(200)},
+		{name: "by", about: "Only commands whose author's name or address contains this text.", schema: shortText(200)},
+		{name: "job", about: "Only commands on the job with this key, or on the tag.", schema: shortText(200)},
 		{name: "act", about: "Only these commands.", list: true, schema: listOf(enum(commands.Kinds()...))},
 		{name: "refused", about: "yes: only refused commands; no: only the others.", schema: enum("yes", "no")},
 	}
@@ -242,16 +242,16 @@ func routes() []route {
 	list := []route{
 		{path: "/jobs", about: "Jobs that the replicas serve, a row for each version, with its last tick.", query: []param{
 			limitParam(),
-			{name: "cursor", about: "The next of the page before.", schema: short(200)},
-			{name: "q", about: "Only jobs whose name, tags or description contain this text.", schema: short(200)},
+			{name: "cursor", about: "The next of the page before.", schema: shortText(200)},
+			{name: "q", about: "Only jobs whose name, tags or description contain this text.", schema: shortText(200)},
 		}, reply: view.Page[view.Job]{}, answer: answerJobs},
 		{path: "/jobs/{job}", about: "One job: its versions, next ticks, pauses and pending requests.", reply: view.JobDetail{}, answer: func(ctx context.Context, c *call) (any, error) {
 			return c.cfg.Control.Job(ctx, c.r.PathValue("job"))
 		}},
-		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: selecting(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
-		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: selecting(), reply: view.Page[view.Run]{}, answer: entriesOf(false, view.Control.Runs)},
-		{path: "/ticks", about: "The latest ticks of all jobs with their outcomes. With filters, a page may have few rows and still a next page.", query: selecting(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
-		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still a next page.", query: selecting(), reply: view.Page[view.Run]{}, answer: entriesOf(false, view.Control.Runs)},
+		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: entryParams(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
+		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: entryParams(), reply: view.Page[view.Run]{}, answer: entriesOf(false, view.Control.Runs)},
+		{path: "/ticks", about: "The latest ticks of all jobs with their outcomes. With filters, a page may have few rows and still a next page.", query: entryParams(), reply: view.Page[view.Tick]{}, answer: entriesOf(true, view.Control.Ticks)},
+		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still a next page.", query: entryParams(), reply: view.Page[view.Run]{}, answer: entriesOf(false, view.Control.Runs)},
 		{path: "/runs/{run}", about: "One run: its attempts, newest first, with the nodes' answers and the extensions of the lease.", reply: view.Page[view.Tick]{}, answer: func(ctx context.Context, c *call) (any, error) {
 			return pageOf(c.cfg.Control.Attempts(ctx, c.r.PathValue("run")))
 		}},
@@ -262,7 +262,7 @@ func routes() []route {
 		}},
 		{path: "/next", about: "Next ticks of the served jobs, soonest first.", query: []param{
 			limitParam(),
-			{name: "job", about: "Only of this job.", schema: short(200)},
+			{name: "job", about: "Only of this job.", schema: shortText(200)},
 			{name: "from", about: "Only ticks that start after this time; default: now.", schema: timeSchema()},
 		}, reply: view.Page[view.Next]{}, answer: answerNext},
 		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: view.Page[view.Replica]{}, answer: rowsOf(view.Control.Replicas)},
@@ -273,12 +273,12 @@ func routes() []route {
 		}},
 		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: view.Page[view.Lock]{}, answer: rowsOf(view.Control.Locks)},
 		{path: "/pauses", about: "Pauses in force, oldest first; /jobs has those of the configuration.", reply: view.Page[view.Command]{}, answer: rowsOf(view.Control.Pauses)},
-		{path: "/audit", about: "Commands on the cluster, done and refused, newest first.", query: auditing(), reply: view.Page[view.Command]{}, answer: answerAudit},
+		{path: "/audit", about: "Commands on the cluster, done and refused, newest first.", query: auditParams(), reply: view.Page[view.Command]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration of the serving replica, without secrets, and the hashes of the others.", reply: Configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "A set of jobs that replicas serve, or served within a day.", reply: JobSet{}, answer: answerJobSet},
 		{path: "/configuration/diff", about: "The differences between two sets of jobs, by job and setting.", query: []param{
-			{name: "from", about: "The config_hash of the old set.", schema: short(100)},
-			{name: "to", about: "The config_hash of the new set.", schema: short(100)},
+			{name: "from", about: "The config_hash of the old set.", schema: shortText(100)},
+			{name: "to", about: "The config_hash of the new set.", schema: shortText(100)},
 		}, reply: view.Comparison{}, answer: answerComparison},
 		{path: "/whoami", about: "The user of the request, and the role.", reply: identityRow{}, answer: answerWhoami},
 	}

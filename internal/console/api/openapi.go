@@ -142,7 +142,7 @@ func parameters(rt *route) []object {
 	}
 	if rt.keyed() {
 		list = append(list, object{
-			"name": "Idempotency-Key", "in": "header", "schema": short(maxKey),
+			"name": "Idempotency-Key", "in": "header", "schema": shortText(maxKey),
 			"description": "Names the command: repeating a request with the same key has no further effect; another command with the key is 422.",
 		})
 	}
@@ -202,7 +202,7 @@ func listOf(s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: s}
 }
 
-func short(most int) *jsonschema.Schema {
+func shortText(most int) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", MaxLength: &most}
 }
 

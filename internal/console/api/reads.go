@@ -38,8 +38,8 @@ func entriesOf[R any](ticks bool, read func(view.Control, context.Context, view.
 		}
 		q := view.EntryQuery{
 			Job: c.r.PathValue("job"), Limit: c.number("limit"), After: after, Since: c.time("since"), Before: c.time("until"),
-			Outcomes: words[ledger.Outcome](c, "outcome"), Triggers: words[ledger.Trigger](c, "trigger"),
-			Reasons: words[ledger.Code](c, "reason"),
+			Outcomes: valuesOf[ledger.Outcome](c, "outcome"), Triggers: valuesOf[ledger.Trigger](c, "trigger"),
+			Reasons: valuesOf[ledger.Code](c, "reason"),
 		}
 		if !ticks && slices.Contains(q.Outcomes, ledger.Missed) {
 			return nil, &view.InvalidError{Msg: "outcome: a missed tick has no run; GET /ticks?outcome=missed lists them"}
@@ -59,7 +59,7 @@ func answerNext(ctx context.Context, c *call) (any, error) {
 func answerAudit(ctx context.Context, c *call) (any, error) {
 	q := view.AuditQuery{
 		Limit: c.number("limit"), After: c.text("cursor"), Since: c.time("since"), By: c.text("by"), Job: c.text("job"),
-		Kinds: words[commands.Kind](c, "act"),
+		Kinds: valuesOf[commands.Kind](c, "act"),
 	}
 	if text := c.text("refused"); text != "" {
 		q.Refused = new(text == "yes")

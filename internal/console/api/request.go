@@ -151,8 +151,8 @@ func (c *call) time(name string) time.Time {
 	return at
 }
 
-// words returns the values of a list parameter.
-func words[T ~string](c *call, name string) []T {
+// valuesOf returns the values of a list parameter.
+func valuesOf[T ~string](c *call, name string) []T {
 	var all []T
 	for _, v := range elements(c.query[name]) {
 		all = append(all, T(v))

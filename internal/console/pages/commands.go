@@ -162,11 +162,11 @@ func (p *Pages) serveCommand(w http.ResponseWriter, r *http.Request, f form) {
 		p.render(w, v, http.StatusOK)
 		return
 	}
-	http.Redirect(w, r, p.after(f.route.Kind, shown.Job), http.StatusSeeOther)
+	http.Redirect(w, r, p.pathAfter(f.route.Kind, shown.Job), http.StatusSeeOther)
 }
 
-// after is the page that shows the effect of a command.
-func (p *Pages) after(kind commands.Kind, job string) string {
+// pathAfter is the page that shows the effect of a command.
+func (p *Pages) pathAfter(kind commands.Kind, job string) string {
 	path := "/jobs"
 	switch {
 	case kind == commands.Release:

@@ -78,7 +78,7 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 	shown := jobPage{JobDetail: detail, Ticks: ticks.Items, Strip: slices.Clone(ticks.Items)}
 	slices.Reverse(shown.Strip)
 	for _, j := range detail.Versions {
-		v.ofJob(j.Timezone)
+		v.useJobZone(j.Timezone)
 		shown.Rows = append(shown.Rows, newJobRow(j))
 		shown.Paused = view.Text(j.Paused)
 	}

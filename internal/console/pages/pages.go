@@ -142,7 +142,7 @@ func (p *Pages) admit(r *http.Request, one page) (*visit, *problem.Problem) {
 	if v.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
 		return v, problem.BadRequest("the query cannot be read: " + err.Error())
 	}
-	return v, v.choose(v.query.Get("tz"))
+	return v, v.setZone(v.query.Get("tz"))
 }
 
 func (p *Pages) newVisit(r *http.Request, one page) *visit {

@@ -22,7 +22,7 @@ type runPage struct {
 	Votes    []nodeVote
 	Errors   string
 	NoVotes  string // why Votes are unknown
-	Beats    *strip
+	Beats    *beatChart
 	Log      *view.Log
 	NoLog    string // why there is no Log
 	Going    bool
@@ -48,7 +48,7 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 	v.Title = last.Job + " at " + v.At(last.Tick).Text
 	if v.job {
 		if d, err := read[view.JobDetail](ctx, v, "/jobs/{job}", nil, "job", last.Job); err == nil && len(d.Versions) > 0 {
-			v.ofJob(d.Versions[0].Timezone)
+			v.useJobZone(d.Versions[0].Timezone)
 		}
 	}
 	shown.Steps = steps(attempts.Items, v.Took(last.Run))
@@ -59,7 +59,7 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		return shown, nil
 	}
 	shown.Votes, shown.Errors, shown.NoVotes = votesOf(last)
-	shown.Beats = newStrip(v.times, last)
+	shown.Beats = newBeatChart(v.times, last)
 	shown.loadLog(ctx, v)
 	return shown, nil
 }
@@ -198,9 +198,9 @@ func answerMark(answer string) (mark, string) {
 	return mark{"calm", "?", answer}, "unknown to this release"
 }
 
-// A strip draws the extensions of a lease over time. The height of a bar is the validity
+// A beatChart draws the extensions of a lease over time. The height of a bar is the validity
 // that was left.
-type strip struct {
+type beatChart struct {
 	Text  string // in words
 	Ticks []beatBar
 	Width string // percent, of a bar
@@ -217,7 +217,7 @@ type beatBar struct {
 // widestBar is the width of the bar of a beat, in percent.
 const widestBar = 2.0
 
-func newStrip(show times, t view.Tick) *strip {
+func newBeatChart(show times, t view.Tick) *beatChart {
 	if t.Beats == nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func newStrip(show times, t view.Tick) *strip {
 	if t.Beats.Count > len(t.Beats.Last) { // earlier ones were dropped
 		r.from = view.Time(&t.Beats.Last[0].At)
 	}
-	s := &strip{Text: beatsText(show, t.Beats), Beats: t.Beats, Width: percent(widestBar)}
+	s := &beatChart{Text: beatsText(show, t.Beats), Beats: t.Beats, Width: percent(widestBar)}
 	most := int64(1)
 	for _, b := range t.Beats.Last {
 		most = max(most, b.Left)

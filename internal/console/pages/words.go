@@ -27,8 +27,8 @@ type times struct {
 	job   bool // show times in the job's zone
 }
 
-// ofJob sets the job's time zone if the page shows it.
-func (t *times) ofJob(zone *string) {
+// useJobZone sets the job's time zone if the page shows it.
+func (t *times) useJobZone(zone *string) {
 	if t.job && zone != nil {
 		if at, err := schedule.LoadZone(*zone); err == nil {
 			t.zone = at
@@ -36,8 +36,8 @@ func (t *times) ofJob(zone *string) {
 	}
 }
 
-// choose sets the time zone: utc, local, job, or a name.
-func (t *times) choose(text string) *problem.Problem {
+// setZone sets the time zone: utc, local, job, or a name.
+func (t *times) setZone(text string) *problem.Problem {
 	switch strings.ToLower(text) {
 	case "", "utc":
 		return nil
@@ -66,7 +66,7 @@ func (t times) Zone() string {
 
 // At formats a time.Time or a view.Stamp; nil for zero.
 func (t times) At(when any) *stamp {
-	at := instantOf(when)
+	at := timeOf(when)
 	if at.IsZero() {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (t times) At(when any) *stamp {
 	}
 }
 
-func instantOf(when any) time.Time {
+func timeOf(when any) time.Time {
 	switch when := when.(type) {
 	case time.Time:
 		return when

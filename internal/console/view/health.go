@@ -28,40 +28,38 @@ func MarginOf(nodes []Node) Margin {
 	}
 	voting, slow, away, waiting := tally(nodes)
 	needed := len(nodes)/2 + 1
-	text := fmt.Sprintf("%d of %s vote", voting, Count(len(nodes), "node", "nodes"))
+	count := fmt.Sprintf("%d of %s vote", voting, Count(len(nodes), "node", "nodes"))
 	if voting == 1 {
-		text += "s"
-	}
-	if len(away) > 0 {
-		text += " (" + And(away) + ")"
+		count += "s"
 	}
 	m := Margin{Stopped: voting < needed}
+	var meaning string
 	switch spare := voting - needed; {
 	case spare < 0 && spare+slow >= 0:
-		m.Level = Warn
-		m.Text = fmt.Sprintf("%s: some are slow to answer. No tick can start until %d answer in time.", text, needed)
+		m.Level, meaning = Warn, fmt.Sprintf(": some are slow to answer. No tick can start until %d answer in time.", needed)
 		m.More = "They answered a moment ago, so they, this machine or the network may only be busy. Look again shortly."
 	case spare < 0 && len(waiting) > 0 && len(waiting) == len(away):
-		m.Level = Warn
-		m.Text = fmt.Sprintf("%s: the nodes are new or have restarted. No tick can start until %d of them vote.", text, needed)
+		m.Level, meaning = Warn, fmt.Sprintf(": the nodes are new or have restarted. No tick can start until %d of them vote.", needed)
 		m.More = afterGrace(waiting[-spare-1])
 	case spare < 0:
-		m.Level = Bad
-		m.Text = fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
+		m.Level, meaning = Bad, fmt.Sprintf(": no quorum. No tick can start until %d of them vote.", needed)
 		m.More = quorumAdvice(nodes)
 	case spare == 0 && len(nodes) == 1:
-		m.Level, m.Text = Calm, text+"; it is the only one: no tick starts while it is down."
+		m.Level, meaning = Calm, "; it is the only one: no tick starts while it is down."
 	case spare == 0:
-		m.Level, m.Text = Warn, text+"; one more loss and no tick can start."
+		m.Level, meaning = Warn, "; one more loss and no tick can start."
 	case spare == 1:
-		m.Level, m.Text = Good, text+"; one more loss is fine."
+		m.Level, meaning = Good, "; one more loss is fine."
 	default:
-		m.Level, m.Text = Good, fmt.Sprintf("%s; %d losses are fine.", text, spare)
+		m.Level, meaning = Good, fmt.Sprintf("; %d losses are fine.", spare)
 	}
-	if len(away) > 0 && m.Level == Good {
-		m.Level = Warn
+	m.Text, m.Brief = count+meaning, count+meaning
+	if len(away) > 0 {
+		m.Text = count + " (" + And(away) + ")" + meaning
+		if m.Level == Good {
+			m.Level = Warn
+		}
 	}
-	m.Brief = strings.Replace(m.Text, " ("+And(away)+")", "", 1)
 	return m
 }
 

@@ -81,11 +81,11 @@ type Problems struct {
 // a while again.
 type survey struct {
 	began time.Time
-	jobs  map[string]*known // by key
+	jobs  map[string]*jobSurvey // by key
 }
 
-// known is what was read of one job.
-type known struct {
+// A jobSurvey is what was read of one job.
+type jobSurvey struct {
 	from    time.Time // the problems since then are known; zero: all of the span
 	until   time.Time // the latest time of which they are
 	next    time.Time // where the survey goes on, downwards; zero: it has read all
@@ -136,7 +136,7 @@ func newSurvey(last *survey, d Directory, latest []ledger.Entry, from, now time.
 	if last == nil {
 		last = &survey{began: now}
 	}
-	s := &survey{began: last.began, jobs: make(map[string]*known, len(d.Keys))}
+	s := &survey{began: last.began, jobs: make(map[string]*jobSurvey, len(d.Keys))}
 	of := map[string][]ledger.Entry{}
 	for _, e := range latest {
 		if key := d.Key(e.Job); !e.OrderKey().Before(from) && !e.Plain() {
@@ -150,7 +150,7 @@ func newSurvey(last *survey, d Directory, latest []ledger.Entry, from, now time.
 	}
 	before := from.Add(-time.Millisecond)
 	for _, key := range d.Keys {
-		k := known{from: from, until: now, next: before}
+		k := jobSurvey{from: from, until: now, next: before}
 		if old := last.jobs[key]; old != nil && !old.until.Before(now.Add(-ProblemSpan)) {
 			if k = *old; again {
 				k.next = before
@@ -272,7 +272,7 @@ func (s *survey) search(ctx context.Context, store ledger.Skimmer, ask []ledger.
 
 // replace replaces the entries from one time to another, zero: to the last, by those that are not
 // plain, newest first.
-func (k *known) replace(list []ledger.Entry, from, to time.Time) {
+func (k *jobSurvey) replace(list []ledger.Entry, from, to time.Time) {
 	var found []trouble
 	for _, t := range k.found {
 		if !to.IsZero() && t.at.After(to) {
@@ -292,13 +292,13 @@ func (k *known) replace(list []ledger.Entry, from, to time.Time) {
 }
 
 // drop drops the entries before a time, because some after it are not known.
-func (k *known) drop(from time.Time) {
+func (k *jobSurvey) drop(from time.Time) {
 	k.from, k.next = from, from.Add(-time.Millisecond)
 	k.found = slices.DeleteFunc(slices.Clone(k.found), func(t trouble) bool { return t.at.Before(from) })
 }
 
 // forget drops the problems before a time, and the entries beyond keptOfKind of each problem.
-func (k *known) forget(since time.Time) {
+func (k *jobSurvey) forget(since time.Time) {
 	k.found = slices.DeleteFunc(k.found, func(t trouble) bool { return t.at.Before(since) })
 	var have [problemKinds]int
 	for i, t := range k.found {
@@ -316,7 +316,7 @@ func (k *known) forget(since time.Time) {
 }
 
 // sum counts the problems of the job with a key.
-func (k *known) sum(d Directory, key string, since time.Time) JobProblems {
+func (k *jobSurvey) sum(d Directory, key string, since time.Time) JobProblems {
 	p := JobProblems{Job: d.Last[key].Name}
 	for _, t := range k.found {
 		for kind, n := range t.count {

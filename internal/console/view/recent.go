@@ -127,7 +127,7 @@ type history struct {
 // sorts right before the first of them.
 type item struct {
 	ledger.Entry
-	of *history // nil: an entry
+	restOf *history // of a placeholder; nil: an entry
 }
 
 // Sizes of the stretches that are read of a job: the first, and the growth of the next.
@@ -189,11 +189,11 @@ func (m *merge) all() (all []item, settled int) {
 	all = slices.Clone(m.known)
 	for _, h := range m.jobs {
 		if !h.unread.IsZero() {
-			all = append(all, item{of: h, Entry: ledger.Entry{Job: h.name, Tick: h.unread, Token: locking.Token(math.MaxUint64)}})
+			all = append(all, item{restOf: h, Entry: ledger.Entry{Job: h.name, Tick: h.unread, Token: locking.Token(math.MaxUint64)}})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y item) int { return newestFirst(x.Entry, y.Entry) })
-	settled = slices.IndexFunc(all, func(i item) bool { return i.of != nil })
+	settled = slices.IndexFunc(all, func(i item) bool { return i.restOf != nil })
 	if settled < 0 {
 		settled = len(all)
 	}
@@ -219,8 +219,8 @@ func (m *merge) incomplete() (jobs []*history, floor time.Time) {
 		floor = later(floor, all[window-1].OrderKey())
 	}
 	for _, i := range all[:min(window, len(all))] {
-		if i.of != nil {
-			jobs = append(jobs, i.of)
+		if i.restOf != nil {
+			jobs = append(jobs, i.restOf)
 		}
 	}
 	return jobs, floor
