@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -169,33 +170,22 @@ func votesOf(t view.Tick) (votes []nodeVote, said, unknown string) {
 		return nil, "", "The nodes' answers were not recorded."
 	}
 	for i, n := range t.Poll.Nodes {
-		vote := nodeVote{Node: view.Text(n.Node)}
-		if vote.Node == "" {
-			vote.Node = fmt.Sprintf("node %d of a list that has changed since", i+1)
-		}
-		vote.mark, vote.About = answerMark(n.Answer)
+		other := nodeVote{mark: mark{"calm", "?", n.Answer}, About: "unknown to this release"}
+		vote := cmp.Or(answerVotes[n.Answer], other)
+		vote.Node = cmp.Or(view.Text(n.Node), fmt.Sprintf("node %d of a list that has changed since", i+1))
 		votes = append(votes, vote)
 	}
 	return votes, view.Text(t.Poll.Errors), ""
 }
 
-// answerMark shows and explains a node's answer.
-func answerMark(answer string) (mark, string) {
-	switch answer {
-	case "granted":
-		return mark{"good", "✓", answer}, ""
-	case "not awaited":
-		return mark{"calm", "·", answer}, "enough other nodes answered first"
-	case "held":
-		return mark{"warn", "◇", answer}, "another holder had the lock or the tick"
-	case "abstained":
-		return mark{"warn", "△", answer}, "it may have lost its memory, and does not vote yet"
-	case "unreachable":
-		return mark{"bad", "✕", answer}, "it did not answer, or was known to be down"
-	case "refused":
-		return mark{"bad", "!", answer}, ""
-	}
-	return mark{"calm", "?", answer}, "unknown to this release"
+// answerVotes show and explain the answers of nodes.
+var answerVotes = map[string]nodeVote{
+	"granted":     {mark: mark{"good", "✓", "granted"}},
+	"not awaited": {mark: mark{"calm", "·", "not awaited"}, About: "enough other nodes answered first"},
+	"held":        {mark: mark{"warn", "◇", "held"}, About: "another holder had the lock or the tick"},
+	"abstained":   {mark: mark{"warn", "△", "abstained"}, About: "it may have lost its memory, and does not vote yet"},
+	"unreachable": {mark: mark{"bad", "✕", "unreachable"}, About: "it did not answer, or was known to be down"},
+	"refused":     {mark: mark{"bad", "!", "refused"}},
 }
 
 // A beatChart draws the extensions of a lease over time. The height of a bar is the validity

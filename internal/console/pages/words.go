@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -187,27 +188,21 @@ func wordOf(word any) string {
 	return fmt.Sprint(word)
 }
 
+// outcomeMarks are the marks of all outcomes.
+var outcomeMarks = map[ledger.Outcome]mark{
+	ledger.Succeeded:   {"good", "✓", "succeeded"},
+	ledger.Running:     {"busy", "▶", "running"},
+	ledger.Failed:      {"bad", "✕", "failed"},
+	ledger.TimedOut:    {"bad", "!", "timed out"},
+	ledger.LeaseLost:   {"bad", "!", "lease lost"},
+	ledger.Interrupted: {"bad", "!", "interrupted"},
+	ledger.Missed:      {"warn", "△", "missed"},
+	ledger.Unreadable:  {"warn", "?", "unreadable"},
+	ledger.Skipped:     {"calm", "◇", "skipped"},
+	ledger.Cancelled:   {"warn", "⊘", "cancelled"},
+}
+
 // markOf returns the mark of an outcome, which may be a pointer.
 func markOf(outcome any) mark {
-	o := ledger.Outcome(wordOf(outcome))
-	word := strings.ReplaceAll(string(o), "_", " ")
-	switch o {
-	case ledger.Succeeded:
-		return mark{"good", "✓", word}
-	case ledger.Running:
-		return mark{"busy", "▶", word}
-	case ledger.Failed:
-		return mark{"bad", "✕", word}
-	case ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted:
-		return mark{"bad", "!", word}
-	case ledger.Missed:
-		return mark{"warn", "△", word}
-	case ledger.Unreadable:
-		return mark{"warn", "?", word}
-	case ledger.Skipped:
-		return mark{"calm", "◇", word}
-	case ledger.Cancelled:
-		return mark{"warn", "⊘", word}
-	}
-	return mark{"calm", "·", "never"}
+	return cmp.Or(outcomeMarks[ledger.Outcome(wordOf(outcome))], mark{"calm", "·", "never"})
 }
