@@ -101,14 +101,11 @@ type timeRanges []timeRange
 
 // end returns the end of the range that holds at, or 0.
 func (r timeRanges) end(at int64) int64 {
-	i, found := slices.BinarySearchFunc(r, at, func(r timeRange, at int64) int { return cmp.Compare(r.start, at) })
-	if !found {
-		i--
-	}
-	if i < 0 || r[i].end <= at {
+	first, _ := slices.BinarySearchFunc(r, at+1, func(r timeRange, end int64) int { return cmp.Compare(r.end, end) })
+	if first == len(r) || r[first].start > at { // the first that ends after at
 		return 0
 	}
-	return r[i].end
+	return r[first].end
 }
 
 // add returns r with more ranges.
