@@ -210,13 +210,12 @@ func ownHeaders(run jobs.Run) map[string]string {
 }
 
 func validateHeader(name, value string) error {
-	if !isToken(name) {
+	switch {
+	case !isToken(name):
 		return paramError("is no header name: write one such as Content-Type", "headers", name)
-	}
-	if strings.ContainsAny(value, "\r\n\x00") {
+	case strings.ContainsAny(value, "\r\n\x00"):
 		return paramError("has a line break in it: a header is one line", "headers", name)
-	}
-	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return paramError("has a control character in it: remove it", "headers", name)
 	}
 	switch http.CanonicalHeaderKey(name) {

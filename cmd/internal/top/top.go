@@ -40,9 +40,9 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, s cluster.Cluster, of
 
 // once prints one frame.
 func once(ctx context.Context, w io.Writer, s cluster.Cluster, of Options) error {
-	d, err := readSnapshot(ctx, s, snapshot{}, of.Back)
-	if err != nil {
-		return err
+	d := readSnapshot(ctx, s, snapshot{}, of.Back)
+	if d.crash != nil {
+		return d.crash
 	}
 	v := layout{name: s.Name, remedy: remedy, width: plainWidth(w), now: time.Now()}
 	if _, err := io.WriteString(w, strings.Join(d.frame(v), "\n")+"\n"); err != nil {
@@ -78,20 +78,14 @@ type live struct {
 	data    snapshot
 	help    bool
 	polling bool
-	polled  chan poll
+	polled  chan snapshot
 	next    *time.Timer // of the next poll
-}
-
-// A poll is the result of a poll.
-type poll struct {
-	data  snapshot
-	crash error
 }
 
 // run shows the cluster until ctx ends or the user quits, and restores the terminal.
 func (l *live) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	l.polled = make(chan poll, 1)
+	l.polled = make(chan snapshot, 1)
 	l.next = time.NewTimer(0)
 	defer l.next.Stop()
 	events, err := l.screen.open()
@@ -117,11 +111,10 @@ func (l *live) run(ctx context.Context) (err error) {
 		case <-l.next.C:
 			l.poll(ctx)
 			continue
-		case found := <-l.polled:
-			if l.polling = false; found.crash != nil {
-				return found.crash
+		case l.data = <-l.polled:
+			if l.polling = false; l.data.crash != nil {
+				return l.data.crash
 			}
-			l.data = found.data
 			l.next.Reset(max(l.flags.Every, pausePerPoll*l.data.took))
 		case e := <-events:
 			if quit, err := l.handle(ctx, e); quit || err != nil {
@@ -142,10 +135,7 @@ func (l *live) poll(ctx context.Context) {
 	}
 	l.polling = true
 	last := l.data
-	go func() { // run waits for it
-		data, err := readSnapshot(ctx, l.source, last, l.flags.Back)
-		l.polled <- poll{data, err}
-	}()
+	go func() { l.polled <- readSnapshot(ctx, l.source, last, l.flags.Back) }() // run waits for it
 }
 
 // handle handles a key or a signal.
@@ -273,6 +263,7 @@ type snapshot struct {
 	read     time.Time // when all but the nodes was read; zero: never
 	took     time.Duration
 	err      error // why the last poll failed
+	crash    error // a panic of the last poll
 }
 
 // A crash is a panic while reading, with its stack.
@@ -294,9 +285,8 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// readSnapshot reads all parts at once. Parts that cannot be read are taken from last. The
-// error is a crash.
-func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back time.Duration) (snapshot, error) {
+// readSnapshot reads all parts at once. Parts that cannot be read are taken from last.
+func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back time.Duration) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	began := time.Now()
@@ -327,7 +317,8 @@ func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back ti
 	}
 	for _, err := range append(errs[:], now.err) {
 		if broken, ok := errors.AsType[*crash](err); ok {
-			return last, broken
+			last.crash = broken
+			return last
 		}
 	}
 	if now.cut = more && len(now.ticks) > 0; now.cut {
@@ -335,9 +326,9 @@ func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back ti
 	}
 	if now.err != nil {
 		last.nodes, last.nodesErr, last.took, last.err = now.nodes, now.nodesErr, now.took, now.err
-		return last, nil
+		return last
 	}
-	return now, nil
+	return now
 }
 
 // firstOfEach keeps the first tick of each job, so that frequent jobs do not hide others.
