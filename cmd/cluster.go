@@ -336,15 +336,7 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"
   quorate locks release imports --token 1883434212261889 --reason "stuck"`,
 		Args: cobra.ExactArgs(1),
-		PreRunE: func(*cobra.Command, []string) error {
-			switch n := len(strings.Join(strings.Fields(release.Reason), " ")); {
-			case n == 0:
-				return failure.Usagef(`give a reason with --reason "…": the run's record will have it`)
-			case n < locking.MinReason || n > locking.MaxReason:
-				return failure.Usagef("--reason has %s: write %d to %d", view.Count(n, "byte", "bytes"), locking.MinReason, locking.MaxReason)
-			}
-			return nil
-		},
+		PreRunE: func(*cobra.Command, []string) error { return checkReason(release.Reason) },
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
 			release.Job = args[0]
 			taken, err := cl.Release(ctx, signed(release), locking.Token(token))
@@ -363,6 +355,17 @@ Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 	c.Flags().Uint64Var(&token, "token", 0, "`token` of the run, if several overlap (overlap: allow)")
 	c.Flags().StringVar(&release.Reason, "reason", "", "reason, in a few `words`; required")
 	return c
+}
+
+// checkReason wants the reason that the locker will store.
+func checkReason(reason string) error {
+	switch n := len(strings.Join(strings.Fields(reason), " ")); {
+	case n == 0:
+		return failure.Usagef(`give a reason with --reason "…": the run's record will have it`)
+	case n < locking.MinReason || n > locking.MaxReason:
+		return failure.Usagef("--reason has %s: write %d to %d", view.Count(n, "byte", "bytes"), locking.MinReason, locking.MaxReason)
+	}
+	return nil
 }
 
 // released reports a forced release and its effects.
