@@ -158,14 +158,9 @@ func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token lock
 			found, log = true, stored
 		}
 	}
-	if !found && unread != nil {
-		return ledger.Log{}, unread
-	}
 	if !found {
-		if _, err := l.set.Answers(doing, replies); err != nil {
-			return ledger.Log{}, err
-		}
-		return ledger.Log{}, ledger.ErrNoLog
+		_, err := l.set.Answers(doing, replies)
+		return ledger.Log{}, cmp.Or(unread, err, ledger.ErrNoLog)
 	}
 	log.Job, log.Tick, log.Token = job, tick, token
 	l.nameNodes(&log.Run)

@@ -113,7 +113,7 @@ func (m *merger) known(job string) []known {
 			all = append(all, k)
 		}
 		at := time.UnixMilli(key.ms).UTC()
-		if t.notRun != nil && !(m.trimmed && key.ms <= m.gone) {
+		if t.notRun != nil && (!m.trimmed || key.ms > m.gone) {
 			all = append(all, known{Entry: m.note(job, *t.notRun).Placed(job, key.stream, at)})
 		}
 		if t.unreadable != nil {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -315,10 +316,8 @@ func (l *Ledger) JobSet(ctx context.Context, hash string) ([]byte, error) {
 			return []byte(r.Arg(0)), nil
 		}
 	}
-	if _, err := l.set.Answers("reading a set of jobs", replies); err != nil {
-		return nil, err
-	}
-	return nil, roster.ErrNoJobSet
+	_, err := l.set.Answers("reading a set of jobs", replies)
+	return nil, cmp.Or(err, roster.ErrNoJobSet)
 }
 
 var _ roster.JobSets = (*Ledger)(nil)

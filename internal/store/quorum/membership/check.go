@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,10 +29,7 @@ func (v view) status() health.Node {
 		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
 		Role: v.info["role"], Version: v.info.Version(), RunID: v.info.RunID(),
 		Persistence: v.info.Persistence(), MaxmemoryPolicy: v.info.Eviction(),
-		Warnings: v.warnings(), Err: v.judge(),
-	}
-	if st.Err == nil {
-		st.Err = v.reply.Err
+		Warnings: v.warnings(), Err: cmp.Or(v.judge(), v.reply.Err),
 	}
 	if c := v.node.current(); st.Err == nil && c.unwritable != nil {
 		st.Err = c.unwritable
