@@ -47,9 +47,7 @@ type Replica struct {
 
 	started  atomic.Bool
 	draining atomic.Bool
-
-	mu      sync.Mutex
-	serving net.Addr
+	probes   atomic.Pointer[probes] // nil before Run
 }
 
 // ErrRunTwice is returned by a second call of Replica.Run.
@@ -196,9 +194,10 @@ func (r *Replica) Snapshot() scheduler.Snapshot { return r.scheduler.Snapshot() 
 // ProbesAddr returns where the probes are served, nil before Run and without
 // http.probes_listen.
 func (r *Replica) ProbesAddr() net.Addr {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.serving
+	if p := r.probes.Load(); p != nil && p.listener != nil {
+		return p.listener.Addr()
+	}
+	return nil
 }
 
 // shownSettings is the configuration in effect, for people.
@@ -226,11 +225,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, r.store.Close())
 	}
-	if probes.listener != nil {
-		r.mu.Lock()
-		r.serving = probes.listener.Addr()
-		r.mu.Unlock()
-	}
+	r.probes.Store(probes)
 	if r.dashboard != nil {
 		err = r.dashboard.Start(ctx)
 	}

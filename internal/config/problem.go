@@ -30,19 +30,12 @@ type Problem struct {
 
 // String writes the problem in one line: file:line:column: path: message.
 func (p Problem) String() string {
-	var b strings.Builder
-	if p.File != "" {
-		b.WriteString(p.File)
-		if p.Line > 0 {
-			fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
-		}
-		b.WriteString(": ")
+	place := p.File
+	if p.Line > 0 {
+		place = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	}
-	if p.Path != "" {
-		b.WriteString(p.Path + ": ")
-	}
-	b.WriteString(oneLine(p.Msg))
-	return b.String()
+	parts := []string{place, p.Path, oneLine(p.Msg)}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }
 
 // An Error holds every mistake of a configuration, in the order of the

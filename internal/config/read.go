@@ -155,8 +155,7 @@ func ReadCluster(source Source) (Cluster, error) {
 	if err := ps.err(); err != nil {
 		return Cluster{}, err
 	}
-	cluster := cfg.cluster(ps)
-	return cluster, ps.err()
+	return cfg.Cluster()
 }
 
 // Cluster returns what the store of the configuration is opened with, as
