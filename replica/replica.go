@@ -27,10 +27,9 @@ import (
 
 // A Replica is one replica, ready to Run.
 type Replica struct {
-	id        string
-	version   string
-	log       *slog.Logger
-	probeAddr string
+	id      string
+	version string
+	log     *slog.Logger
 
 	store     store.Cluster
 	scheduler *scheduler.Scheduler
@@ -98,7 +97,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		return nil, err
 	}
 	id, base := identify(cfg.Replica.ID), loggerFor(cfg, options.Logger)
-	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
+	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), reload: make(chan struct{}, 1)}
 	r.beginMetrics(cfg, list, options.Metrics)
 	if r.store, err = r.open(cfg, cluster, options); err != nil {
 		return nil, err
@@ -221,7 +220,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	if !r.started.CompareAndSwap(false, true) {
 		return ErrRunTwice
 	}
-	probes, err := startProbes(ctx, r.probeAddr, r.log, r.notReady, r.metrics)
+	probes, err := startProbes(ctx, r.settingsShown.Load().HTTP.ProbesListen, r.log, r.notReady, r.metrics)
 	if err != nil {
 		return errors.Join(err, r.store.Close())
 	}

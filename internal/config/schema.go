@@ -18,7 +18,11 @@ import (
 // from Config and Default. Editors that speak YAML use it, and docs/reference/config.md is
 // made from it.
 func Schema() (*jsonschema.Schema, error) {
-	schema, err := jsonschema.For[Config](&jsonschema.ForOptions{TypeSchemas: typeSchemas()})
+	node, err := jsonschema.For[settings.Node](nil)
+	if err != nil {
+		return nil, fmt.Errorf("generating the schema of a node: %w", err)
+	}
+	schema, err := jsonschema.For[Config](&jsonschema.ForOptions{TypeSchemas: typeSchemas(node)})
 	if err != nil {
 		return nil, fmt.Errorf("generating the schema: %w", err)
 	}
@@ -45,35 +49,21 @@ func Schema() (*jsonschema.Schema, error) {
 // referencePattern is a text that may be anything once it is resolved.
 const referencePattern = `\$\{(env|file):[^}]+\}`
 
-// typeSchemas describes the types that are not what they look like in Go. A title names the
-// type for people.
-func typeSchemas() map[reflect.Type]*jsonschema.Schema {
-	node := &jsonschema.Schema{
-		Type: "object",
-		Properties: map[string]*jsonschema.Schema{
-			"name": {Type: "string", Description: "Name of the node, by which replicas know it; default: host:port."},
-			"url":  nodeURL(),
-		},
-		Required:             []string{"url"},
-		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
-	}
+// typeSchemas describes the types that are not what they look like in Go: a node is also written
+// as its URL alone. A title names the type for people.
+func typeSchemas(node *jsonschema.Schema) map[reflect.Type]*jsonschema.Schema {
+	node.Properties["url"].Pattern = "^(redis|valkey)s?://|" + referencePattern
+	url := *node.Properties["url"]
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {
 			Title: "duration", Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
 		},
 		reflect.TypeFor[bool]():           {Title: "boolean", AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
 		reflect.TypeFor[int]():            {Title: "integer", AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
-		reflect.TypeFor[settings.Node]():  {Title: "URL, or URL and name", AnyOf: []*jsonschema.Schema{nodeURL(), node}},
+		reflect.TypeFor[settings.Node]():  {Title: "URL, or URL and name", AnyOf: []*jsonschema.Schema{&url, node}},
 		reflect.TypeFor[time.Time]():      {Title: "RFC 3339 time", Type: "string", Pattern: `^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]|` + referencePattern},
 		reflect.TypeFor[Specs]():          {Title: "schedule, or list of schedules", AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1)}}},
 		reflect.TypeFor[map[string]any](): {Title: "mapping", Type: "object"},
-	}
-}
-
-func nodeURL() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		Type: "string", Pattern: "^(redis|valkey)s?://|" + referencePattern,
-		Description: "redis://[user:password@]host[:port], or rediss:// for TLS.",
 	}
 }
 
