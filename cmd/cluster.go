@@ -335,7 +335,7 @@ its late writes. Without such a sink, stop the holder first.
 Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"
   quorate locks release imports --token 1883434212261889 --reason "stuck"`,
-		Args: cobra.ExactArgs(1),
+		Args:    cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return checkReason(release.Reason) },
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
 			release.Job = args[0]

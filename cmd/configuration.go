@@ -21,9 +21,9 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/config/crontab"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -364,7 +364,7 @@ Authorization: Bearer TOKEN, and its hash for the configuration. The token is sh
 once and cannot be recovered from the hash.`,
 		Example: `  quorate users token`,
 		RunE: func(*cobra.Command, []string) error {
-			token, stored := identity.NewToken()
+			token, stored := gate.NewToken()
 			fmt.Fprintf(a.Out, "token:         %s\nconfiguration: %s\n", token, stored)
 			return nil
 		},
@@ -376,7 +376,7 @@ func usersPasswordCommand(a *cli) *cobra.Command {
 		Use:   "password",
 		Short: "Read a password, and print its hash for the configuration",
 		Long: fmt.Sprintf(`Read a password of %d characters or more, from the terminal or as the first line of
-standard input, and print its hash for the configuration.`, identity.MinPassword),
+standard input, and print its hash for the configuration.`, gate.MinPassword),
 		Example: `  quorate users password
   pass show quorate | quorate users password`,
 		RunE: func(*cobra.Command, []string) error {
@@ -384,7 +384,7 @@ standard input, and print its hash for the configuration.`, identity.MinPassword
 			if err != nil {
 				return err
 			}
-			stored, err := identity.HashPassword(password)
+			stored, err := gate.HashPassword(password)
 			if err != nil {
 				return failure.Usagef("%w", err)
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
@@ -202,7 +203,7 @@ func newDevAPI(ctx context.Context, cfg settings.HTTP) (*devAPI, error) {
 	d.text += fmt.Sprintf("\nhttp.anonymous is %s here: reading needs no user from %s.", cfg.Anonymous,
 		map[identity.Anonymous]string{"loopback": "this machine", "all": "anywhere"}[cfg.Anonymous])
 	if len(cfg.Users) == 0 && cfg.UsersFile == "" {
-		token, stored := identity.NewToken()
+		token, stored := gate.NewToken()
 		d.http.Users = map[string]settings.User{"dev": {Role: "admin", Token: settings.Secret(stored)}}
 		d.text += fmt.Sprintf("\nTo act, log in as user dev with this password or bearer token: %s", token)
 	}

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // freeAddr is an unused address.
@@ -33,8 +33,8 @@ func freeAddr(t *testing.T) string {
 // audit log under the name of the user.
 func TestServer(t *testing.T) {
 	t.Parallel()
-	token, stored := identity.NewToken()
-	rootToken, rootStored := identity.NewToken()
+	token, stored := gate.NewToken()
+	rootToken, rootStored := gate.NewToken()
 	addr := freeAddr(t)
 	config := writeConfig(t, redistest.StartN(t, 3), `
 http: {listen: "`+addr+`", users: {ann: {role: operator, token: "`+stored+`"}, root: {role: admin, token: "`+rootStored+`"}}}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/scheduler/identity"
+	"github.com/quorate/quorate/internal/console/gate"
 )
 
 // The output fits into the configuration as it is.
@@ -16,7 +16,7 @@ func TestUsers(t *testing.T) {
 	if code != exitDone || stderr != "" || !strings.HasPrefix(token, "token:         qt_") {
 		t.Fatalf("users token: %d, %s%s", code, stdout, stderr)
 	}
-	if err := identity.ValidateToken(strings.TrimSpace(strings.TrimPrefix(stored, "configuration: "))); err != nil {
+	if err := gate.ValidateToken(strings.TrimSpace(strings.TrimPrefix(stored, "configuration: "))); err != nil {
 		t.Errorf("%s: %v", stored, err)
 	}
 	for _, tt := range []struct {
@@ -26,7 +26,7 @@ func TestUsers(t *testing.T) {
 		var out, errs bytes.Buffer
 		app := App{In: strings.NewReader(tt.in), Out: &out, Err: &errs}
 		code := app.Exec(t.Context(), []string{"users", "password"})
-		if code != tt.code || code == exitDone && identity.ValidatePassword(strings.TrimSpace(out.String())) != nil {
+		if code != tt.code || code == exitDone && gate.ValidatePassword(strings.TrimSpace(out.String())) != nil {
 			t.Errorf("users password of %q: %d, %s%s", tt.in, code, &out, &errs)
 		}
 		if strings.Contains(out.String()+errs.String(), "horse") {

@@ -286,7 +286,7 @@ const MostNodes = 7
 
 // A Poll holds the answers of all nodes to one claim or extension.
 type Poll struct {
-	// List identifies the list of nodes (see NodeList). Names are the nodes' names in
+	// List identifies the list of nodes: a hash of its names. Names are the nodes' names in
 	// the order of the configuration, nil if unknown; they must not be changed.
 	List  uint32
 	Names *[MostNodes]string
@@ -355,20 +355,6 @@ func (a Answer) String() string {
 		return "refused"
 	}
 	return "unknown"
-}
-
-// NodeList returns the names of nodes as a Poll has them, and a hash (FNV-1a) that
-// identifies the list.
-func NodeList(names []string) (list uint32, all *[MostNodes]string) {
-	list, all = 2166136261, new([MostNodes]string)
-	copy(all[:], names)
-	for _, name := range names {
-		for i := range len(name) {
-			list = (list ^ uint32(name[i])) * 16777619
-		}
-		list = (list ^ '\n') * 16777619
-	}
-	return list, all
 }
 
 // A Polled lease has the nodes' answers to its last extension.

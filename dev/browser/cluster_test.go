@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/cmd"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -22,7 +23,7 @@ const base = "/admin/cron"
 const password = "correct horse battery"
 
 // stored makes what the configuration holds of the password: it takes a while.
-var stored = sync.OnceValues(func() (string, error) { return identity.HashPassword(password) })
+var stored = sync.OnceValues(func() (string, error) { return gate.HashPassword(password) })
 
 // A cluster is five nodes or a PostgreSQL, a sink, and three replicas.
 type cluster struct {
@@ -119,7 +120,7 @@ func (c *cluster) start(ids ...string) {
 // lets allows the run that waits before it writes to do so.
 func (c *cluster) lets() {
 	c.t.Helper()
-	if err := c.sink.Client().RPush(c.t.Context(), gate, "go").Err(); err != nil {
+	if err := c.sink.Client().RPush(c.t.Context(), gateList, "go").Err(); err != nil {
 		c.t.Fatal(err)
 	}
 }

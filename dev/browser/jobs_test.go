@@ -21,8 +21,8 @@ type workParams struct {
 	Waits bool          `json:"waits,omitempty"` // before it writes, until the test lets it
 }
 
-// gate is the list in the sink that has a word for each run that may write.
-const gate = "gate"
+// gateList is the list in the sink that has a word for each run that may write.
+const gateList = "gate"
 
 // registry has the one function of the service, and one that heeds no context.
 func registry() *jobs.Registry {
@@ -72,7 +72,7 @@ func write(ctx context.Context, run jobs.Run, p workParams) error {
 	client := redis.NewClient(&redis.Options{Addr: p.Sink})
 	defer client.Close()
 	if p.Waits {
-		if err := client.BLPop(ctx, 0, gate).Err(); err != nil {
+		if err := client.BLPop(ctx, 0, gateList).Err(); err != nil {
 			return fmt.Errorf("waiting at the gate: %w", err)
 		}
 	}

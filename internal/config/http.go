@@ -73,24 +73,24 @@ func (ps *problems) checkAddress(p path, text string) {
 // checkUser checks a user, but for secrets that are references.
 func (c *Config) checkUser(ps *problems, p path, name string) {
 	user := c.HTTP.Users[name]
-	if err := (identity.User{Name: name, Role: identity.Viewer}).Validate(); err != nil {
+	if err := (gate.User{Name: name, Role: identity.Viewer}).Validate(); err != nil {
 		ps.atKey(p, "%v", err)
 	}
 	if user.Password == "" && user.Token == "" && c.HTTP.TrustedProxies.UserHeader == "" && !ps.has(p) {
 		ps.at(p, "has neither password nor token; write what quorate users password or quorate users token prints")
 	}
-	if err := identity.ValidatePassword(string(user.Password)); user.Password != "" && !hasReference(user.Password) && err != nil {
+	if err := gate.ValidatePassword(string(user.Password)); user.Password != "" && !hasReference(user.Password) && err != nil {
 		ps.at(p.with("password"), "%v", err)
 	}
-	if err := identity.ValidateToken(string(user.Token)); user.Token != "" && !hasReference(user.Token) && err != nil {
+	if err := gate.ValidateToken(string(user.Token)); user.Token != "" && !hasReference(user.Token) && err != nil {
 		ps.at(p.with("token"), "%v", err)
 	}
 }
 
 // Proxy returns the proxies that may name the user. It expects a section that was checked.
-func (c *Config) Proxy() identity.Proxy {
+func (c *Config) Proxy() gate.Proxy {
 	trusted := c.HTTP.TrustedProxies
-	proxy := identity.Proxy{UserHeader: trusted.UserHeader}
+	proxy := gate.Proxy{UserHeader: trusted.UserHeader}
 	if trusted.Role != "none" && proxy.UserHeader != "" {
 		proxy.Role = identity.Role(trusted.Role)
 	}
@@ -126,7 +126,7 @@ func (c *Config) warnHTTP(ps *problems) {
 }
 
 // Users returns the users of http.users and http.users_file, with their references resolved.
-func (c *Config) Users() ([]identity.User, error) {
+func (c *Config) Users() ([]gate.User, error) {
 	all := map[string]settings.User{}
 	maps.Copy(all, c.HTTP.Users)
 	if c.HTTP.UsersFile != "" {
@@ -141,7 +141,7 @@ func (c *Config) Users() ([]identity.User, error) {
 			all[name] = user
 		}
 	}
-	var list []identity.User
+	var list []gate.User
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		user, err := userOf(name, all[name])
 		if err != nil {
@@ -153,8 +153,8 @@ func (c *Config) Users() ([]identity.User, error) {
 }
 
 // userOf resolves the references of a user.
-func userOf(name string, c settings.User) (identity.User, error) {
-	user := identity.User{Name: name, Role: cmp.Or(c.Role, identity.Viewer)}
+func userOf(name string, c settings.User) (gate.User, error) {
+	user := gate.User{Name: name, Role: cmp.Or(c.Role, identity.Viewer)}
 	var err error
 	if user.Password, err = c.Password.Resolve(); err != nil {
 		return user, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/identity"
 )
@@ -43,7 +44,7 @@ func TestShownHasNoSecrets(t *testing.T) {
 
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	_, kept := identity.NewToken()
+	_, kept := gate.NewToken()
 	cfg := Default()
 	cfg.HTTP.Users = map[string]settings.User{"bob": {Token: settings.Secret(kept)}}
 	for text, want := range map[string]string{

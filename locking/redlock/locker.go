@@ -205,7 +205,7 @@ func New(set *membership.Set, cfg Options) (*Locker, error) {
 		return nil, err
 	}
 	l := &Locker{set: set, cfg: cfg, cleaner: retry.NewBackground(set.Timeout(), cfg.CleanFor)}
-	l.list, l.names = locking.NodeList(set.Names())
+	l.list, l.names = set.List()
 	return l, nil
 }
 

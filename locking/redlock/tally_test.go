@@ -22,7 +22,7 @@ func TestPollOfAClaim(t *testing.T) {
 		if got := poll.Letters(); got != "+++.." || poll.Rounds != 1 || poll.Errors != "" {
 			t.Errorf("a claim in one round: %s in %d rounds, %q", got, poll.Rounds, poll.Errors)
 		}
-		if list, names := locking.NodeList(l.set.Names()); poll.List != list || *poll.Names != *names || poll.Name(4) != "n4" {
+		if list, names := l.set.List(); poll.List != list || *poll.Names != *names || poll.Name(4) != "n4" {
 			t.Errorf("names %v, list %d", poll.Names, poll.List)
 		}
 		if last := lease.(locking.Polled).LastPoll(); last.Nodes() != 0 {

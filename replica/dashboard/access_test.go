@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/replica/dashboard"
@@ -326,23 +327,23 @@ func TestIdentify(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	if _, err := identity.HashPassword("short"); err == nil {
+	if _, err := gate.HashPassword("short"); err == nil {
 		t.Error("a short password is taken")
 	}
-	hash, err := identity.HashPassword(typed.password)
+	hash, err := gate.HashPassword(typed.password)
 	r := newRig(t, func(cfg *setup) {
 		cfg.Users[typed.name] = settings.User{Role: identity.Operator, Password: settings.Secret(hash)}
 	})
 	if a := r.ask(typed, "GET", "/api/v1/whoami", ""); err != nil || a.status != http.StatusOK {
 		t.Errorf("a password that was hashed now: %v, %d %s", err, a.status, a.body)
 	}
-	token, kept := identity.NewToken()
-	again, _ := identity.NewToken()
-	if identity.ValidateToken(kept) != nil || kept != tokenOf(secret{token: token}) || token == again || strings.Contains(kept, token) {
+	token, kept := gate.NewToken()
+	again, _ := gate.NewToken()
+	if gate.ValidateToken(kept) != nil || kept != tokenOf(secret{token: token}) || token == again || strings.Contains(kept, token) {
 		t.Errorf("NewToken = %s, %s, then %s", token, kept, again)
 	}
 	for _, text := range []string{"", "secret", "sha256$abc", "pbkdf2-sha256$1$AAAAAAAAAAA$AAAA", "pbkdf2-sha256$600000$x$y", token} {
-		if identity.ValidatePassword(text) == nil || identity.ValidateToken(text) == nil {
+		if gate.ValidatePassword(text) == nil || gate.ValidateToken(text) == nil {
 			t.Errorf("%q is taken for the stored form of a secret", text)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/event"
-	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // Times of the server of the API. Answers that go on, such as events, set their own.
@@ -168,7 +168,7 @@ const usersEvery = 2 * time.Second
 // are refused within seconds. A file that is unreadable or invalid changes nothing.
 type userBook struct {
 	cfg    *config.Config
-	set    func([]identity.User)
+	set    func([]gate.User)
 	failed func(bool) // tells the metrics; may be nil
 	log    *slog.Logger
 

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/replica/settings"
-	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/metrics"
 )
 
@@ -55,7 +55,7 @@ func fetch(t *testing.T, token, method, url, body string) (int, string) {
 // and the run shows.
 func TestServesTheAPI(t *testing.T) {
 	t.Parallel()
-	token, kept := identity.NewToken()
+	token, kept := gate.NewToken()
 	users := filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(users, []byte("ann: {role: operator, token: "+kept+"}\n"), 0o600); err != nil {
 		t.Fatal(err)

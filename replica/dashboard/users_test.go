@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/replica/settings"
-	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // The file of users is followed; one that cannot be used changes nothing, and is
 // spoken of until it is mended.
 func TestUsersFileIsReadAgain(t *testing.T) {
 	t.Parallel()
-	_, kept := identity.NewToken()
+	_, kept := gate.NewToken()
 	cfg := config.Default()
 	cfg.HTTP.UsersFile = filepath.Join(t.TempDir(), "users.yaml")
 	store := func(text string) {
@@ -34,7 +34,7 @@ func TestUsersFileIsReadAgain(t *testing.T) {
 		var failed []bool
 		var said strings.Builder
 		book := &userBook{cfg: cfg, failed: func(f bool) { failed = append(failed, f) }, log: slog.New(slog.NewTextHandler(&said, nil))}
-		book.set = func(users []identity.User) {
+		book.set = func(users []gate.User) {
 			names = nil
 			for _, u := range users {
 				names = append(names, u.Name)
@@ -80,8 +80,8 @@ func TestUsersFileIsReadAgain(t *testing.T) {
 // Secrets that users of the configuration refer to are read again, too.
 func TestSecretsOfUsersAreReadAgain(t *testing.T) {
 	t.Parallel()
-	_, kept := identity.NewToken()
-	_, other := identity.NewToken()
+	_, kept := gate.NewToken()
+	_, other := gate.NewToken()
 	secret := filepath.Join(t.TempDir(), "token")
 	cfg := config.Default()
 	cfg.HTTP.Users = map[string]settings.User{"ann": {Token: settings.Secret("${file:" + secret + "}")}}
@@ -93,7 +93,7 @@ func TestSecretsOfUsersAreReadAgain(t *testing.T) {
 	store(kept)
 	synctest.Test(t, func(t *testing.T) {
 		read := 0
-		book := &userBook{cfg: cfg, log: slog.New(slog.DiscardHandler), set: func([]identity.User) { read++ }}
+		book := &userBook{cfg: cfg, log: slog.New(slog.DiscardHandler), set: func([]gate.User) { read++ }}
 		defer book.follow(t)()
 		for n, text := range []string{kept, other} {
 			store(text)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/singletest"
@@ -45,7 +46,7 @@ func newPair(t *testing.T) pair {
 	t.Helper()
 	c := singletest.New(t)
 	control := view.ControlOf(c)
-	token, stored := identity.NewToken()
+	token, stored := gate.NewToken()
 	handler, err := dashboard.Mount(host{Control: control}, dashboard.Config{HTTP: settings.HTTP{Users: map[string]settings.User{"ann": {Role: identity.Admin, Token: settings.Secret(stored)}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // Each client of a trusted proxy has its own address, in all spellings that proxies use. What is none
@@ -18,7 +16,7 @@ func TestAddressOfAClient(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	g := New(Config{
-		Proxy:  identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:a::/48")}},
+		Proxy:  Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:a::/48")}},
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	of := func(peer string, lines ...string) string {

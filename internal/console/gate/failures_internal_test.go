@@ -50,11 +50,11 @@ func TestLoginTableIsSwept(t *testing.T) {
 // must wait sooner than otherwise, also with the password.
 func TestGuessesDoNotLockAUserOut(t *testing.T) {
 	t.Parallel()
-	hash, err := identity.HashPassword("the right password")
+	hash, err := HashPassword("the right password")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := New(Config{Users: []identity.User{{Name: "ann", Role: identity.Viewer, Password: hash}}})
+	g := New(Config{Users: []User{{Name: "ann", Role: identity.Viewer, Password: hash}}})
 	now := time.Now()
 	for n := range 500 {
 		for range failsByGuessed {
@@ -91,11 +91,11 @@ func loginOfAnn(t *testing.T, g *Gate, address, password string) int {
 // is not asked for others that have to wait.
 func TestTheCacheIsNoWayToGuess(t *testing.T) {
 	t.Parallel()
-	hash, err := identity.HashPassword("the right password")
+	hash, err := HashPassword("the right password")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := New(Config{Users: []identity.User{{Name: "ann", Role: identity.Viewer, Password: hash}}})
+	g := New(Config{Users: []User{{Name: "ann", Role: identity.Viewer, Password: hash}}})
 	login := func(address, password string) int { return loginOfAnn(t, g, address, password) }
 	if status := login("192.0.2.1", "the right password"); status != http.StatusOK {
 		t.Fatal(status)
@@ -115,7 +115,7 @@ func TestTheCacheIsNoWayToGuess(t *testing.T) {
 // A name that no user can have is not kept, nor is its password checked.
 func TestLongNamesAreNotKept(t *testing.T) {
 	t.Parallel()
-	s := New(Config{Proxy: identity.Proxy{UserHeader: "X-User"}})
+	s := New(Config{Proxy: Proxy{UserHeader: "X-User"}})
 	s.users.Store(newUsers(nil))
 	for n := range failsByAddress {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
@@ -125,7 +125,7 @@ func TestLongNamesAreNotKept(t *testing.T) {
 		}
 	}
 	for key := range s.failures.counts {
-		if len(key) > 2*identity.MaxName {
+		if len(key) > 2*MaxName {
 			t.Errorf("%d bytes are kept of a name", len(key))
 		}
 	}

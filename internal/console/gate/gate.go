@@ -27,11 +27,11 @@ import (
 // A Config has the users and where their requests come from. Package config has checked it.
 type Config struct {
 	// Users may log in. Names are unique.
-	Users []identity.User
+	Users []User
 	// Anonymous says who may read without a user. Default: AnonymousNone.
 	Anonymous identity.Anonymous
 	// Proxy may name the user. Default: none.
-	Proxy identity.Proxy
+	Proxy Proxy
 	// Identify, if set, is called first to identify a user; false: unknown.
 	Identify func(*http.Request) (identity.Identity, bool)
 	// Note records a refused command in the audit log, within Timeout.

@@ -31,8 +31,8 @@ func (g *Gate) Identify(r *http.Request) (identity.Identity, *problem.Problem) {
 	}
 	id := identity.Identity{Address: g.Address(r)}
 	if name := g.proxyUser(r); name != "" { // the Authorization header may be for the proxy
-		if len(name) > identity.MaxName {
-			return id, problem.Unauthorized("the proxy names a user with more than " + strconv.Itoa(identity.MaxName) + " characters")
+		if len(name) > MaxName {
+			return id, problem.Unauthorized("the proxy names a user with more than " + strconv.Itoa(MaxName) + " characters")
 		}
 		id.Name, id.Role = name, g.cfg.Proxy.Role
 		if user, ok := g.users.Load().byName[name]; ok {
@@ -57,7 +57,7 @@ func (g *Gate) login(r *http.Request, id identity.Identity) (identity.Identity, 
 		token = given
 	}
 	if basic || bearer {
-		if user, ok := g.users.Load().byToken[identity.HashToken(strings.TrimSpace(token))]; ok && (bearer || user.Name == name) {
+		if user, ok := g.users.Load().byToken[HashToken(strings.TrimSpace(token))]; ok && (bearer || user.Name == name) {
 			return asUser(id, user), nil
 		}
 	}
@@ -70,7 +70,7 @@ func (g *Gate) login(r *http.Request, id identity.Identity) (identity.Identity, 
 // loginByPassword checks a password in its turn. Parallel guesses would be answered before
 // they are counted, and would use all processors.
 func (g *Gate) loginByPassword(r *http.Request, id identity.Identity, name, given string) (identity.Identity, *problem.Problem) {
-	if len(name) > identity.MaxName { // no user has this name, and it is not counted
+	if len(name) > MaxName { // no user has this name, and it is not counted
 		return id, g.failed(r, id, "")
 	}
 	users, from := g.users.Load(), network(id.Address)
@@ -108,7 +108,7 @@ func (g *Gate) failed(r *http.Request, id identity.Identity, name string) *probl
 }
 
 // asUser returns the identity of a known user.
-func asUser(id identity.Identity, user identity.User) identity.Identity {
+func asUser(id identity.Identity, user User) identity.Identity {
 	id.Name, id.Role = user.Name, user.Role
 	return id
 }
@@ -215,8 +215,8 @@ func Client(id identity.Identity) string {
 
 // users finds users by their secrets.
 type users struct {
-	byName  map[string]identity.User
-	byToken map[string]identity.User // by the stored form
+	byName  map[string]User
+	byToken map[string]User // by the stored form
 
 	valid    context.Context // ends when the users are replaced
 	replaced context.CancelFunc
@@ -235,10 +235,10 @@ const (
 )
 
 // SetUsers replaces the users.
-func (g *Gate) SetUsers(list []identity.User) { g.users.Swap(newUsers(list)).replaced() }
+func (g *Gate) SetUsers(list []User) { g.users.Swap(newUsers(list)).replaced() }
 
-func newUsers(list []identity.User) *users {
-	u := &users{byName: map[string]identity.User{}, byToken: map[string]identity.User{}, known: map[[sha256.Size]byte]time.Time{}}
+func newUsers(list []User) *users {
+	u := &users{byName: map[string]User{}, byToken: map[string]User{}, known: map[[sha256.Size]byte]time.Time{}}
 	u.valid, u.replaced = context.WithCancel(context.Background())
 	_, _ = rand.Read(u.key[:]) // never fails
 	for _, one := range list {
@@ -251,7 +251,7 @@ func newUsers(list []identity.User) *users {
 }
 
 // remembered returns the user if the password is cached for the network.
-func (u *users) remembered(name, given, network string) (identity.User, bool) {
+func (u *users) remembered(name, given, network string) (User, bool) {
 	sum := u.sum(name, given, network)
 	u.mu.Lock()
 	defer u.mu.Unlock()

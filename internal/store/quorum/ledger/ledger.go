@@ -76,7 +76,7 @@ type Ledger struct {
 // The caller closes the set.
 func New(set *membership.Set) *Ledger {
 	l := &Ledger{set: set, keep: keepRecords, lately: roster.SeenLately, lua: newRules()}
-	l.list, l.names = locking.NodeList(set.Names())
+	l.list, l.names = set.List()
 	return l
 }
 

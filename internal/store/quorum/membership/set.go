@@ -78,6 +78,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -302,6 +304,17 @@ func (s *Set) Names() []string {
 		names[i] = n.name
 	}
 	return names
+}
+
+// List returns the names of the nodes as a locking.Poll has them, and a hash that identifies the
+// list.
+func (s *Set) List() (id uint32, names *[locking.MostNodes]string) {
+	hash, names := fnv.New32a(), new([locking.MostNodes]string)
+	for i, name := range s.Names() {
+		names[i] = name
+		_, _ = io.WriteString(hash, name+"\n")
+	}
+	return hash.Sum32(), names
 }
 
 // Call runs the script on all nodes at once, as Node.Call does, and returns one reply
