@@ -302,6 +302,21 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// After a command the page confirms it.
+func TestCommandsAreConfirmed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for kind, want := range map[string]string{
+		"trigger": "Triggered: a replica will run it in a moment.", "pause": "Paused: its ticks are skipped until it is resumed.",
+		"resume": "Resumed: its ticks run again.", "backfill": "Backfill requested: its runs start in a moment.",
+		"cancel": "Cancelled: the runs were asked to stop.", "release": "The lock was taken from its holder.",
+	} {
+		if a := r.ask(viewer, "GET", "/jobs/report?done="+kind, ""); !strings.Contains(string(a.body), want) {
+			t.Errorf("after %s the page does not say %q: %s", kind, want, a.body)
+		}
+	}
+}
+
 // Pages of others send no forms.
 func TestFormsOfOthers(t *testing.T) {
 	t.Parallel()

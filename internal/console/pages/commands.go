@@ -222,7 +222,7 @@ func doneText(kind string) string {
 		string(commands.Pause):    "Paused: its ticks are skipped until it is resumed.",
 		string(commands.Resume):   "Resumed: its ticks run again.",
 		string(commands.Backfill): "Backfill requested: its runs start in a moment.",
-		string(commands.Cancel):   "Cancelled: the runs were apiRequest to stop.",
+		string(commands.Cancel):   "Cancelled: the runs were asked to stop.",
 		string(commands.Release):  "The lock was taken from its holder.",
 	}[kind]
 }

@@ -251,7 +251,7 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 	var txn kv.Txn
 	v.compare(&txn, records.ClaimsKey(t.req.Name))
 	o, _, err := t.locker.commit(ctx, v, txn)
-	return v, o.Won, kv.Failed("comparing it", err)
+	return v, err == nil && o.Won, kv.Failed("comparing it", err)
 }
 
 // Database returns the schema of the store's functions, "" if it has none, and the owner of the
