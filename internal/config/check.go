@@ -39,8 +39,12 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 	c.Defaults.check(ps, path{"defaults"}, DefaultPolicy())
 	b := c.builder(ps, registry)
 	b.checkGroup(path{"defaults", "group"}, c.Defaults.Group)
-	for name := range c.Groups {
-		ps.checkName(path{"groups", name}, "the name of a group")
+	for name, group := range c.Groups {
+		p := path{"groups", name}
+		if group.MaxRunning < 1 && !ps.has(p) { // a misspelt key is one mistake, not two
+			ps.at(p.with("max_running"), "%d runs at once are none; write 1 or more", group.MaxRunning)
+		}
+		ps.checkName(p, "the name of a group")
 	}
 	b.check()
 	c.checkHistory(ps)

@@ -282,12 +282,15 @@ func (o *origin) inside(p path, offset int) position {
 		return where
 	}
 	_, node, depth := find(o.root, p)
-	if node == nil || depth < len(p) || node.Kind != yaml.ScalarNode || offset < 0 || offset > len(node.Value) || strings.ContainsAny(node.Value, "\\'\"\n\t") {
+	if node == nil || depth < len(p) || node.Kind != yaml.ScalarNode || offset < 0 || offset > len(node.Value) {
 		return where
 	}
 	if quoted(node) {
 		where.column++
 	} else if node.Style&^yaml.TaggedStyle != 0 {
+		return where
+	}
+	if strings.ContainsAny(node.Value, "\\'\"\n\t") { // the offset is not that of the file
 		return where
 	}
 	where.column += utf8.RuneCountInString(node.Value[:offset])

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -130,6 +131,7 @@ func (c *Config) WithJobs(read *Config, registry *jobs.Registry) (*Config, error
 	next.Scheduler.Timezone = read.Scheduler.Timezone
 	next.origin = read.origin
 	ps := &problems{origin: read.origin}
+	next.checkValues(ps, path{"jobs"}, reflect.ValueOf(next.Jobs))
 	next.builder(ps, registry).check()
 	return &next, ps.err()
 }

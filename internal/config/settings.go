@@ -118,7 +118,7 @@ type JobConfig struct {
 
 // GroupConfig bounds the runs of the jobs that name it.
 type GroupConfig struct {
-	MaxRunning int `json:"max_running" range:"1.." wrong:"runs at once are none; write 1 or more" jsonschema:"How many of the jobs may run at once in the whole cluster; at least 1."`
+	MaxRunning int `json:"max_running" jsonschema:"How many of the jobs may run at once in the whole cluster; at least 1."`
 }
 
 // Default returns the configuration that an empty file stands for. It

@@ -133,8 +133,8 @@ func (c *Cluster) Join(ctx context.Context) error {
 			c.log.Warn(c.say("new store", "new nodes") + ": no tick runs before " + jobs.FormatTick(at.Round(0)) +
 				", since one that lost its memory would look the same; `quorate store init`, run before the first replica starts, says that it is new")
 		default:
-			c.log.Warn(c.say("the store is new, was restarted, or another server has taken over", "nodes that are new or restarted do not vouch yet") +
-				": no tick runs before " + jobs.FormatTick(at.Round(0)))
+			c.log.Warn(c.say("the store is new, was restarted, or another server has taken over: no tick runs before ",
+				"nodes that are new or restarted do not vouch yet: no tick runs before ") + jobs.FormatTick(at.Round(0)))
 		}
 		return nil
 	})
