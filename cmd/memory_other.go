@@ -2,5 +2,6 @@
 
 package cmd
 
-// closeMemory does nothing: other systems have no such setting.
-func closeMemory() error { return nil }
+// denyMemoryAccess does nothing: only on Linux does Quorate keep other processes of its user from
+// reading its memory and environment.
+func denyMemoryAccess() error { return nil }

@@ -103,7 +103,7 @@ func publish(t *testing.T, file string, registry *jobs.Registry) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	c.Set.Learn(t.Context())
+	c.Set.LearnEpoch(t.Context())
 	for _, j := range []roster.JobInfo{
 		{Name: "greet", Hash: "1", Func: "greet", Params: registry.Shape("greet"), Replica: "a"},
 		{Name: "date", Hash: "2", Func: "exec", Replica: "a"},

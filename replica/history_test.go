@@ -62,7 +62,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer set.Close()
-		set.Learn(t.Context())
+		set.LearnEpoch(t.Context())
 		kept := quorumledger.New(set)
 		list, err := view.Reader{Records: store.Records{Ledger: kept, Roster: kept}}.TicksOf(t.Context(), "j", ledger.Query{Limit: 100})
 		if err != nil {

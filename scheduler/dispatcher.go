@@ -120,16 +120,16 @@ func (d *dispatcher) tooLate(j *jobState, q *tickQueue, t job.Tick, now time.Tim
 
 // start begins the attempt for the next tick of the queue, in its own goroutine.
 func (d *dispatcher) start(j *jobState, q *tickQueue, t job.Tick, now time.Time) {
-	var rank, crowd int
+	var rank, eligible int
 	var lead time.Duration
 	if live := d.live(); len(live) > 0 {
-		rank, crowd, lead = presence.RankAmong(j.StoredAs(), t.At, d.cfg.Replica, j.Labels, live)
+		rank, eligible, lead = presence.RankAmong(j.StoredAs(), t.At, d.cfg.Replica, j.Labels, live)
 	}
 	if d.cfg.MaxRunning > 0 {
 		rank += d.jobs.above(j.Job, everyGroup) // otherwise the first tick would take the permits
 	}
-	b := attempt.NewBrief(j.Job.Backfilling(t), t, rank, crowd, d.contexts)
-	own := &ticket{Brief: b, owner: j, queue: q, watches: t.Trigger == ledger.ByRerun}
+	b := attempt.NewAssignment(j.Job.Backfilling(t), t, rank, eligible, d.contexts)
+	own := &ticket{Assignment: b, owner: j, queue: q, watches: t.Trigger == ledger.ByRerun}
 	how := attempt.Start{Until: t.Until}
 	how.Delay, how.HeadStart = d.delays(rank, t.Until.Sub(now))
 	if (t.Late(now) || t.Trigger == ledger.ByCatchUp) && t.Latest.After(now) {
@@ -139,7 +139,7 @@ func (d *dispatcher) start(j *jobState, q *tickQueue, t job.Tick, now time.Time)
 	}
 	how.Delay = max(how.Delay, min(lead, how.Until.Sub(now)/2))
 	how.Earlier = q.earlierTicks(j.Job, t)
-	how.First = rank == 0 && !how.CaughtUp && (crowd > 0 || d.cfg.Roster == nil)
+	how.First = rank == 0 && !how.CaughtUp && (eligible > 0 || d.cfg.Roster == nil)
 	how.Free = how.Delay <= 0 && !how.CaughtUp && j.inTheWay(b, false) == nil
 	q.claiming = own
 	d.active++
@@ -264,9 +264,9 @@ func (d *dispatcher) replaceBegun(begun *ticket) {
 
 // inTheWay is the run on this replica that blocks the attempt, nil if none does: one run at
 // a time, unless they may overlap.
-func (j *jobState) inTheWay(b *attempt.Brief, catchesUp bool) *attempt.Run {
+func (j *jobState) inTheWay(b *attempt.Assignment, catchesUp bool) *attempt.Run {
 	for _, t := range j.running {
-		if !b.Beside() || catchesUp && t.run.CaughtUp {
+		if !b.MayOverlap() || catchesUp && t.run.CaughtUp {
 			return t.run
 		}
 	}

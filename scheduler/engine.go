@@ -203,15 +203,15 @@ func (e *engine) readInbox() {
 		switch t := p.ticket; p.Phase {
 		case attempt.Asking:
 			e.dispatch.prune(t.owner, t.queue) // time has passed: there may be too many to catch up
-			p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp), Earlier: t.queue.learned(t)}
+			p.answer <- attempt.Answer{BlockedBy: t.owner.inTheWay(t.Assignment, p.CatchesUp), Earlier: t.queue.learned(t)}
 		case attempt.Watching:
-			t.watches, t.holder, t.unheard = true, p.Blocked, p.Unheard
+			t.watches, t.holder, t.unheard = true, p.Blocker, p.SilenceVerdict
 		case attempt.Blocking:
-			t.queue.block(p.Blocked, e.clock.wall())
+			t.queue.block(p.Blocker, e.clock.wall())
 			e.dispatch.prune(t.owner, t.queue)
 		case attempt.Queuing:
 			p.answer <- attempt.Answer{Slots: attempt.SlotQueue{
-				Behind: e.dispatch.slotQueue.join(t), Above: e.jobs.above(t.Job, t.Job.Group),
+				NotFirst: e.dispatch.slotQueue.join(t), Above: e.jobs.above(t.Job, t.Job.Group),
 			}}
 		case attempt.Won:
 			t.run = p.Run
@@ -242,7 +242,7 @@ func (e *engine) applyCommands(open commands.Open) {
 
 // A ticket is the loop's state of an attempt. Only the loop uses it.
 type ticket struct {
-	*attempt.Brief
+	*attempt.Assignment
 	owner *jobState
 	queue *tickQueue
 	run   *attempt.Run // once the tick is won; the loop reads only fields that no longer change
@@ -251,7 +251,7 @@ type ticket struct {
 	passed    bool             // later is closed
 	catchesUp bool             // it caught up from its start, and nobody began the tick before
 	watches   bool             // another replica ran or runs the tick
-	holder    *attempt.Blocked // that replica; nil: the store does not say any more
+	holder    *attempt.Blocker // that replica; nil: the store does not say any more
 	unheard   job.Verdict      // on later ticks then
 }
 

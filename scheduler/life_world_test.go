@@ -152,8 +152,8 @@ func (g gate) TryAcquire(ctx context.Context, req locking.Request) (locking.Leas
 	return g.Locker.TryAcquire(context.WithoutCancel(ctx), req)
 }
 
-// crowd keeps many other replicas alive, so r1 is rarely the first in rank.
-func (l *life) crowd() {
+// eligible keeps many other replicas alive, so r1 is rarely the first in rank.
+func (l *life) eligible() {
 	for range 36 {
 		for n := range 40 {
 			_, _ = l.roster.Beat(context.Background(), roster.Replica{ID: fmt.Sprint("other ", n)})
@@ -181,7 +181,7 @@ var lifeWaits = map[string]scene{
 	}},
 	"its delay by rank": {set: func(l *life) {
 		l.cfg.Stagger = 3 * time.Second
-		go l.crowd()
+		go l.eligible()
 	}},
 	"a run of its job here": {set: func(l *life) { l.job.Handler = l.during(time.Minute) }},
 	"a run permit": {set: func(l *life) {

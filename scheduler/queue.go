@@ -70,7 +70,7 @@ func (q *slotQueue) join(t *ticket) (behind bool) {
 		*q = append(*q, t)
 	}
 	return slices.ContainsFunc(*q, func(other *ticket) bool {
-		return other.Job.Group == t.Job.Group && attempt.Order(other.Brief, t.Brief) < 0
+		return other.Job.Group == t.Job.Group && attempt.Order(other.Assignment, t.Assignment) < 0
 	})
 }
 
@@ -103,12 +103,12 @@ func (j *jobState) keptOut(q *tickQueue, t job.Tick) (job.Verdict, bool) {
 // A blockade is the run on another replica that attempts of a queue have found in their way,
 // as long as they find nothing else.
 type blockade struct {
-	attempt.Blocked
+	attempt.Blocker
 	since, last time.Time // when it was found first and last
 }
 
 // block stores what blocks an attempt of the queue.
-func (q *tickQueue) block(by *attempt.Blocked, now time.Time) {
+func (q *tickQueue) block(by *attempt.Blocker, now time.Time) {
 	if by == nil {
 		q.blocked = nil
 		return
@@ -117,7 +117,7 @@ func (q *tickQueue) block(by *attempt.Blocked, now time.Time) {
 	if q.blocked != nil {
 		since = q.blocked.since
 	}
-	q.blocked = &blockade{Blocked: *by, since: since, last: now}
+	q.blocked = &blockade{Blocker: *by, since: since, last: now}
 }
 
 // behindRun is the verdict on a late tick that waits behind an earlier run: none yet if its
@@ -195,7 +195,7 @@ func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 				q.watchedUpTo = own.At.Add(-1)
 			}
 		}
-	} else if t.watches && own.At.After(q.watchedUpTo) && t.PausedMeanwhile().Kind != job.Settled {
+	} else if t.watches && own.At.After(q.watchedUpTo) && t.PauseVerdict().Kind != job.Settled {
 		q.watchedUpTo = own.At
 	}
 	switch {

@@ -6,7 +6,7 @@ var competition = promise{
 	plants: []plant{
 		{"contention: neither stagger nor retry", in(engine, "TestEveryTickOnceUnderContention"), []edit{
 			{engine + "internal/attempt/wait.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
-			{engine + "internal/attempt/attempt.go", "if a.brief.waits.Err() != nil {\n\t\treturn w.cutShort", "if true {\n\t\treturn w.cutShort"},
+			{engine + "internal/attempt/attempt.go", "if a.assignment.waitCtx.Err() != nil {\n\t\treturn w.cutShort", "if true {\n\t\treturn w.cutShort"},
 		}},
 		{"contention: all replicas have rank 0", in(engine+"internal/job/", "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
 			{engine + "internal/job/tick.go", "w > own || w == own && replica > self", "w > own && w == own"},

@@ -28,7 +28,7 @@ var policies = promise{
 			{engine + "internal/attempt/admit.go", "if run == nil {", "if run == nil || run != nil {"},
 		}},
 		{"overlap: a queued tick gives up", in(engine, "TestOverlapQueue", "TestQueuedBehindTheDead"), []edit{
-			{engine + "internal/attempt/wait.go", "w.brief.patient() && end", "false && end"},
+			{engine + "internal/attempt/wait.go", "w.assignment.patient() && end", "false && end"},
 		}},
 		{"overlap: a replaced run continues", in(sim, "TestPolicies").with("-seeds=200").saying("next tick replaces it"), []edit{
 			{engine + "dispatcher.go", "if run.Tick.At.Before(t.At) {", "if false {"},

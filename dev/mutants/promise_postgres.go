@@ -57,10 +57,10 @@ var postgres = promise{
 			{"scheduler/internal/attempt/call.go", "if x.settle() {", "if false {"},
 		}},
 		{"finish: the engine does not wait for a COMMIT", in(finishTests, "TestEngine"), []edit{
-			{claims + "end.go", `if v.endOf(t.asks.Owner) != "" || !v.claims.Of(t.asks.Owner).Open() {`, "if true {"},
+			{claims + "end.go", `if v.endOf(t.ruleTry.Owner) != "" || !v.claims.Of(t.ruleTry.Owner).Open() {`, "if true {"},
 		}},
 		{"finish: a release overwrites what has committed", in(finishTests, "TestRules"), []edit{
-			{claims + "end.go", `if code := v.endOf(t.asks.Owner); code != "" {`, `if code := v.endOf(t.asks.Owner); code == "none" {`},
+			{claims + "end.go", `if code := v.endOf(t.ruleTry.Owner); code != "" {`, `if code := v.endOf(t.ruleTry.Owner); code == "none" {`},
 		}},
 	},
 }

@@ -8,7 +8,7 @@ var rollouts = promise{
 			{engine + "drain.go", "time.NewTimer(e.cfg.DrainTimeout)", "time.NewTimer(0)"},
 		}},
 		{"drain: nothing is handed over", in(engine, "TestDrainHandsOver", "TestHandedOverToTheNextStart"), []edit{
-			{engine + "internal/attempt/finish.go", "if x.run.brief.Job.OnCrash != jobs.CrashRerun || x.end.err == nil {", "if true {"},
+			{engine + "internal/attempt/finish.go", "if x.run.assignment.Job.OnCrash != jobs.CrashRerun || x.end.err == nil {", "if true {"},
 		}},
 		{"reload: half a file is read", in(replica, "TestReloadWaitsForTheWriter"), []edit{
 			{config + "follow.go", "settle = 300 * time.Millisecond", "settle = time.Nanosecond"},

@@ -83,7 +83,7 @@ var oneStore = promise{
 			{claims + "view.go", "v.claims.Of(e.Owner).Open() || ", ""},
 		}},
 		{"store: VOID deletes the entry of another's run", in(claims, "TestVoidLeavesTheEntryOfAnother"), []edit{
-			{claims + "end.go", "v.entries[entry].Owner == t.asks.Owner", "v.versions[entry] > 0"},
+			{claims + "end.go", "v.entries[entry].Owner == t.ruleTry.Owner", "v.versions[entry] > 0"},
 		}},
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
 			{claims + "operator.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},

@@ -159,7 +159,7 @@ func (c *Config) Withheld() *jobs.Withheld {
 		return values
 	}}
 	for _, text := range texts {
-		for _, ref := range refs.Secrets(text) {
+		for _, ref := range refs.SecretRefs(text) {
 			if ref.Kind == "env" && !slices.Contains(w.Variables, ref.Name) {
 				w.Variables = append(w.Variables, ref.Name)
 			}
@@ -175,7 +175,7 @@ var credentials = regexp.MustCompile(`(?i)^(basic|bearer|token)\s+`)
 // read: their users report that.
 func secretsIn(text string) []string {
 	var values []string
-	for _, ref := range refs.Secrets(text) {
+	for _, ref := range refs.SecretRefs(text) {
 		if value, err := ref.Value(); err == nil {
 			values = append(values, value)
 		}

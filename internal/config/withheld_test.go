@@ -85,7 +85,7 @@ func TestSecretReferences(t *testing.T) {
 		"redis://${env:A}:${env:B}@h": "B", "https://${env:A}@h/${env:B}?x=${env:C}": "A B C", "Bearer ${env:A}": "A", "plain": "",
 	} {
 		var names []string
-		for _, ref := range refs.Secrets(text) {
+		for _, ref := range refs.SecretRefs(text) {
 			names = append(names, ref.Name)
 		}
 		slices.Sort(names)

@@ -14,8 +14,9 @@ const stars = "***"
 // urlWithSecret matches what is written as a URL with a user or a query.
 var urlWithSecret = regexp.MustCompile(`(?s)^\s*\S+://.*[@?]`)
 
-// Hide returns the text for people: of a URL without its password and query, and of one that may
-// be secret, with nothing but the references. They stay: they say only where a secret is.
+// Hide returns the text as people may see it. A URL loses its password and its query. Of a text that
+// may be secret only the references remain, and of a URL also its scheme, its host and a user who has a
+// password. References stay, since they say only where a secret is.
 func Hide(text string, secret bool) string {
 	marked := mark(text)
 	u, err := url.Parse(marked.text)
@@ -28,9 +29,9 @@ func Hide(text string, secret bool) string {
 	return text
 }
 
-// Secrets returns the references in a text that may hold a secret. Of a URL the host and the name
-// of a user with a password are none, so the references of these are left out.
-func Secrets(text string) []Part {
+// SecretRefs returns the references in a text that may stand for secrets. It leaves out plain ones,
+// and those in the host of a URL or in the name of a user who has a password.
+func SecretRefs(text string) []Part {
 	marked := mark(text)
 	public := ""
 	if u, err := url.Parse(marked.text); err == nil && u.Host != "" {
@@ -59,9 +60,11 @@ type marked struct {
 // markDigits is how many digits of a number follow the prefix.
 const markDigits = 6
 
-// escapedDigit is a digit as a URL may have it.
+// escapedDigit is a percent-encoded digit, which becomes a digit when the URL is parsed.
 var escapedDigit = regexp.MustCompile(`%3([0-9])`)
 
+// mark puts a number in place of each reference. The numbers begin with digits that are nowhere else
+// in the text, also after a URL was decoded. A text with a malformed reference stays as it is.
 func mark(text string) marked {
 	m := marked{prefix: "59"}
 	for plain := escapedDigit.ReplaceAllString(text, "$1"); strings.Contains(plain, m.prefix); {
@@ -90,7 +93,7 @@ func (m marked) shown(part string) string { return m.fill(part, false) }
 // hidden is the references in a part of the text, and stars for all else.
 func (m marked) hidden(part string) string { return m.fill(part, true) }
 
-// fill puts the references back into a part of the text, beside what else it has or stars for that.
+// fill puts the references back into a part of the text. With hide it replaces all else by stars.
 func (m marked) fill(part string, hide bool) string {
 	var text strings.Builder
 	for {
@@ -108,8 +111,8 @@ func (m marked) fill(part string, hide bool) string {
 	}
 }
 
-// redacted is the URL that was parsed without the password of its user and without its
-// query; of one that may be secret, without its path and a user that has no password.
+// redacted returns the parsed URL with its password and its query hidden. If it may be secret, its
+// path is hidden too, and so is a user without a password.
 func (m marked) redacted(u *url.URL, secret bool) string {
 	text := u.Scheme + "://"
 	if u.User != nil {

@@ -12,9 +12,9 @@ import (
 // The ticks of a version begin when a replica first serves it. Earlier ticks that nobody
 // ran follow the schedule that was served then.
 
-// ServedSince is when replicas began to serve the version j, which one does from j.Since on.
+// Since is when replicas began to serve the version j, which one does from j.Since on.
 // versions are those published of the job.
-func ServedSince(j roster.JobInfo, versions []roster.JobInfo) time.Time {
+func Since(j roster.JobInfo, versions []roster.JobInfo) time.Time {
 	i := slices.IndexFunc(versions, func(v roster.JobInfo) bool { return v.Hash == j.Hash })
 	if i < 0 || replaced(versions[i], versions) || versions[i].Since.After(j.Since) {
 		return j.Since
@@ -22,9 +22,9 @@ func ServedSince(j roster.JobInfo, versions []roster.JobInfo) time.Time {
 	return versions[i].Since
 }
 
-// BeganToServe is ServedSince, or j.Since if the job was removed in between.
+// BeganToServe is Since, or j.Since if the job was removed in between.
 func BeganToServe(j roster.JobInfo, versions []roster.JobInfo) time.Time {
-	if since := ServedSince(j, versions); since.After(AccountOf(versions).Removed) {
+	if since := Since(j, versions); since.After(AccountOf(versions).Removed) {
 		return since
 	}
 	return j.Since

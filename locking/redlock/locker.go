@@ -166,7 +166,7 @@ func join(ctx context.Context, set *membership.Set, isNew bool) error {
 		return err
 	}
 	for {
-		at, known := set.Vouching()
+		at, known := set.QuorumVotesAt()
 		if known && at.IsZero() {
 			return nil
 		}
@@ -264,7 +264,7 @@ func (l *Locker) able(ctx context.Context, req locking.Request) ([]vote, bool) {
 	if ctx.Err() != nil {
 		return make([]vote, l.set.Len()), false
 	}
-	if down := l.set.Lacking(); down != nil {
+	if down := l.set.RepliesIfNoQuorum(); down != nil {
 		votes := make([]vote, len(down))
 		for i, r := range down {
 			if r.Err != nil {

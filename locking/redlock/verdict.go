@@ -204,7 +204,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 	case later >= blocking:
 		return locking.ErrSuperseded
 	case later+abstained >= blocking && t.req.Tick.IsZero():
-		return t.l.set.Silence() // the nodes may grant a plain lock once they vouch again
+		return t.l.set.NoQuorumError() // the nodes may grant a plain lock once they vouch again
 	case later+abstained >= blocking:
 		return locking.ErrUnvouched
 	case agreed(votes, protocol.Claimed, quorum):
@@ -218,7 +218,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 	case count(votes, protocol.Future) >= blocking:
 		return locking.ErrFuture
 	case failed >= blocking:
-		return t.l.set.Silence()
+		return t.l.set.NoQuorumError()
 	case slow || count(votes, protocol.OK) >= quorum:
 		return locking.ErrTooSlow
 	case held(votes, quorum) && unclaimed(votes):
@@ -228,7 +228,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 	case count(votes, protocol.Busy, protocol.Stale) > 0:
 		return locking.ErrSplit
 	}
-	return t.l.set.Silence()
+	return t.l.set.NoQuorumError()
 }
 
 // silence is why too few nodes have accepted a lease's request: ErrRefused if the others
@@ -237,7 +237,7 @@ func (l *Locker) silence(votes []vote) error {
 	if _, refused := failures(votes); refused >= l.blocking() {
 		return locking.ErrRefused
 	}
-	return l.set.Silence()
+	return l.set.NoQuorumError()
 }
 
 // blocking is how many nodes suffice to prevent a quorum.

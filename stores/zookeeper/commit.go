@@ -24,7 +24,7 @@ var errForgotten = fmt.Errorf("%w: a backup was restored meanwhile", kv.ErrUnava
 
 // Commit implements [kv.Store]. ZooKeeper makes all operations of a batch or none. If one
 // fails that stands for a condition, the transaction has lost. If another one fails, it is made again.
-func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error) {
+func (s *ensemble) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error) {
 	if err := t.Check(limits); err != nil {
 		return o, err
 	}
@@ -67,7 +67,7 @@ func (s *server) Commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error)
 	}
 }
 
-func (s *server) won(t kv.Txn, b *batch, now, seen count) (o kv.Outcome, err error) {
+func (s *ensemble) won(t kv.Txn, b *batch, now, seen count) (o kv.Outcome, err error) {
 	if now.below(seen) {
 		s.incarnations.lost(parseIncarnation(t.Incarnation))
 		return o, fmt.Errorf("committing: %w", errForgotten) // and nobody has noted it yet
@@ -97,7 +97,7 @@ func (e notSent) Unwrap() error { return e.error }
 
 // A batch is a transaction as operations of ZooKeeper.
 type batch struct {
-	s          *server
+	s          *ensemble
 	version    uint64 // of the records that it puts
 	ops        []any  // the first checks the incarnation, the second counts
 	conditions int    // so many stand for the incarnation and the conditions
@@ -105,7 +105,7 @@ type batch struct {
 
 // batch returns that of a transaction. The operations name what is stored of each record. For one
 // without a condition that is guessed, or read.
-func (s *server) batch(ctx context.Context, t kv.Txn, guess bool) (*batch, error) {
+func (s *ensemble) batch(ctx context.Context, t kv.Txn, guess bool) (*batch, error) {
 	b := &batch{s: s, version: 1 + rand.Uint64N(math.MaxUint64)}
 	incarnation := s.incarnationPath()
 	b.add(&zk.CheckVersionRequest{Path: incarnation + "/" + escape(t.Incarnation), Version: -1}, &zk.SetDataRequest{Path: incarnation, Data: []byte(t.Incarnation), Version: -1})
@@ -186,13 +186,13 @@ func (b *batch) put(w kv.Write, stored uint64) {
 	b.add(b.s.create(b.mark(w.Key, b.version), nil))
 }
 
-func (s *server) create(at string, data []byte) *zk.CreateRequest {
+func (s *ensemble) create(at string, data []byte) *zk.CreateRequest {
 	return &zk.CreateRequest{Path: at, Data: data, Acl: s.acl}
 }
 
 // makeDir makes a directory and those above it. ZooKeeper itself deletes that of a name when it
 // has been empty for a while.
-func (s *server) makeDir(c *zk.Conn, dir string) (err error) {
+func (s *ensemble) makeDir(c *zk.Conn, dir string) (err error) {
 	for range 2 {
 		if path.Dir(path.Dir(dir)) == s.root {
 			_, err = c.CreateContainer(dir, nil, zk.FlagContainer, s.acl)

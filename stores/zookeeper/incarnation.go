@@ -79,7 +79,7 @@ type state struct {
 }
 
 // look reads the state. It is that of the last commit, or a later one.
-func (s *server) look(c *zk.Conn) (now state, err error) {
+func (s *ensemble) look(c *zk.Conn) (now state, err error) {
 	if _, err = c.Sync(s.root); err != nil {
 		return now, err
 	}
@@ -95,7 +95,7 @@ func (s *server) look(c *zk.Conn) (now state, err error) {
 
 // settle begins another incarnation if the state shows that something was forgotten, and nobody has
 // noted it. Known and seen are from before. It reports whether to look again.
-func (s *server) settle(c *zk.Conn, now state, known incarnation, seen count) (again bool, err error) {
+func (s *ensemble) settle(c *zk.Conn, now state, known incarnation, seen count) (again bool, err error) {
 	if !now.forgot(known, seen) {
 		return false, nil
 	}
@@ -116,10 +116,10 @@ func (now state) forgot(known incarnation, seen count) bool {
 	return now.incarnation.number == 0 || now.incarnation.number < known.number || now.incarnation == known && now.count.below(seen)
 }
 
-func (s *server) incarnationPath() string { return s.root + "/life" }
+func (s *ensemble) incarnationPath() string { return s.root + "/life" }
 
 // begin notes a new incarnation in place of the one that is stored, if no other process was first.
-func (s *server) begin(c *zk.Conn, now state, known incarnation) error {
+func (s *ensemble) begin(c *zk.Conn, now state, known incarnation) error {
 	next := incarnation{max(now.incarnation.number, known.number) + 1, rand.Uint64()}.String()
 	at := s.incarnationPath()
 	ops := []any{&zk.DeleteRequest{Path: at + "/" + escape(now.stored), Version: -1}, &zk.SetDataRequest{Path: at, Data: []byte(next), Version: -1}}

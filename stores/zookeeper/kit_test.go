@@ -22,7 +22,7 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *zookeepertest.Ense
 			tb.Helper()
 			return opened(tb, in(e, namespace))
 		},
-		NextIncarnation: func(tb testing.TB, s kv.Store) { tb.Helper(); nextIncarnation(tb, s.(*server)) },
+		NextIncarnation: func(tb testing.TB, s kv.Store) { tb.Helper(); nextIncarnation(tb, s.(*ensemble)) },
 		OneByOne:        true,
 	}, e
 }
@@ -33,7 +33,7 @@ func in(e *zookeepertest.Ensemble, namespace string) config.Cluster {
 }
 
 // opened is the store of a configuration until the test ends.
-func opened(tb testing.TB, c config.Cluster) *server {
+func opened(tb testing.TB, c config.Cluster) *ensemble {
 	tb.Helper()
 	s := open(c)
 	tb.Cleanup(s.Close)
@@ -41,7 +41,7 @@ func opened(tb testing.TB, c config.Cluster) *server {
 }
 
 // nextIncarnation does what a process does that has noticed a restore.
-func nextIncarnation(tb testing.TB, s *server) {
+func nextIncarnation(tb testing.TB, s *ensemble) {
 	tb.Helper()
 	known, _ := s.incarnations.before()
 	_, err := do(tb.Context(), s, true, func(_ context.Context, c *zk.Conn) (any, error) {

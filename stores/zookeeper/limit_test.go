@@ -49,7 +49,7 @@ func TestTooManyConnections(t *testing.T) {
 }
 
 // commitNothing commits what changes nothing.
-func (s *server) commitNothing(ctx context.Context) error {
+func (s *ensemble) commitNothing(ctx context.Context) error {
 	_, err := s.Commit(ctx, kv.Txn{Incarnation: "1.0000000000000000"})
 	return err
 }

@@ -20,29 +20,29 @@ import (
 
 // path is that of a record. One without a Sub is in the directory of its kind, any other one in
 // the directory of its name.
-func (s *server) path(k kv.Key) string {
+func (s *ensemble) path(k kv.Key) string {
 	if k.Sub == "" {
 		return s.dir(k.Kind) + "/" + escape(k.Name) + "="
 	}
 	return s.dirOf(k.Kind, k.Name) + "/" + escape(k.Sub)
 }
 
-func (s *server) dir(kind kv.Kind) string { return s.root + "/" + escape(string(kind)) }
+func (s *ensemble) dir(kind kv.Kind) string { return s.root + "/" + escape(string(kind)) }
 
-func (s *server) dirOf(kind kv.Kind, name string) string { return s.dir(kind) + "/" + escape(name) }
+func (s *ensemble) dirOf(kind kv.Kind, name string) string { return s.dir(kind) + "/" + escape(name) }
 
 // Read implements [kv.Store].
-func (s *server) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
+func (s *ensemble) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
 	return view(ctx, s, func(c *cut) ([]kv.Record, error) { return each(c.ctx, keys, c.get) })
 }
 
 // List implements [kv.Store].
-func (s *server) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
+func (s *ensemble) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
 	return view(ctx, s, func(c *cut) ([][]kv.Record, error) { return each(c.ctx, ranges, c.list) })
 }
 
 // view reads from one moment, and finds the incarnation. It begins another incarnation if the answer shows one.
-func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (found T, stamp kv.Stamp, err error) {
+func view[T any](ctx context.Context, s *ensemble, read func(*cut) (T, error)) (found T, stamp kv.Stamp, err error) {
 	type answer struct {
 		state
 		found T
@@ -84,7 +84,7 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 // as that attempt has read it. Anything else is in doubt: if there was another commit meanwhile,
 // the next attempt takes a later moment.
 type cut struct {
-	s      *server
+	s      *ensemble
 	ctx    context.Context //nolint:containedctx // of one call
 	conn   *zk.Conn
 	z      int64

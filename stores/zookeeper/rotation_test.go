@@ -52,7 +52,7 @@ func TestPasswordRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(opened.Close)
-	s := opened.(*server)
+	s := opened.(*ensemble)
 	write(t, s)
 	_, stamp, err := s.Read(t.Context(), x)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestCertificateRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(opened.Close)
-	s := opened.(*server)
+	s := opened.(*ensemble)
 	write(t, s)
 	e.Renew(t, after)
 	fails := func(want string) {

@@ -19,7 +19,7 @@ import (
 var x = kv.Key{Kind: kv.Claims, Name: "x"}
 
 // write writes x. A server that has just begun may take longer to answer than a call lasts.
-func write(t *testing.T, s *server) {
+func write(t *testing.T, s *ensemble) {
 	t.Helper()
 	_, stamp, err := s.Read(t.Context(), x)
 	for until := time.Now().Add(time.Minute); errors.Is(err, kv.ErrNotSent) && time.Now().Before(until); {
@@ -111,7 +111,7 @@ func TestTLS(t *testing.T) {
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{TLS: ca})
 	write(t, opened(t, trusting(t, in(e, "n"), ca)))
-	for what, s := range map[string]*server{
+	for what, s := range map[string]*ensemble{
 		"certificate": opened(t, trusting(t, in(e, "n"), other)),
 		"closed":      opened(t, in(e, "n")),
 	} {

@@ -9,30 +9,32 @@
 //
 // # On ZooKeeper
 //
-// All nodes are below CHROOT/quorate/NAMESPACE:
+// All znodes are below CHROOT/quorate/NAMESPACE:
 //
-//	/life            the store's incarnation, set by each transaction; its only child has the same name
+//	/life            the store's incarnation, written again by each transaction; its only child is
+//	                 named after the incarnation
 //	/KIND/NAME=      a record without a Sub
 //	/KIND/NAME/SUB   any other record
 //
-// The data of a record are its version, which is random, and its value. Its only child has the
-// version as its name. So a transaction of package kv is one multi of ZooKeeper: to compare a
-// record, it checks that the child exists, and to compare one that does not exist, it makes and
-// deletes it. Versions of nodes in ZooKeeper begin again when a node was deleted; these do not.
+// The data of a record are its version, a random number, and its value. Its only child is named
+// after that version. ZooKeeper's own versions would start again when a znode is deleted and made
+// again. One multi is one transaction of package kv. To compare a record, it checks that the child
+// exists. To compare a record that must not exist, it creates and deletes the record's znode.
 //
 // Before each answer a server is told to catch up with its leader (sync). A leader that was
 // deposed, and does not know it, may answer with what was true a moment before. So an answer may be
 // old, but no transaction that rests on it can win.
 //
-// ZooKeeper answers for one node at a time. That several answers are of one moment is shown by the
-// transaction identifiers in them, see cut.
+// ZooKeeper answers for one znode at a time. The transaction identifiers (zxid) in the answers show
+// whether all are of one moment, see cut in read.go.
 //
 // Ephemeral nodes are not used: their end depends on a session, which a pause or a slow network
 // ends. Leases expire by observation, see package claims.
 //
-// A process that finds fewer transactions counted than it has seen writes the next
-// incarnation. If no process was running when a backup was restored, nothing shows it: then
-// `quorate-zookeeper store init --restored` is needed.
+// The version and the zxid of /life count the transactions. A process that reads a smaller count
+// than before knows that data were lost, and writes the next incarnation. No process notices a
+// backup that was restored while none was running: then run
+// `quorate-zookeeper store init --restored`.
 package zookeeper
 
 import (
@@ -68,28 +70,28 @@ func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, erro
 
 var _ replica.Store = (*Store)(nil)
 
-// limits are what a request may have by ZooKeeper's default, jute.maxbuffer = 1 MiB, with room
-// for paths and ACLs.
+// limits keep a transaction below ZooKeeper's default request size, jute.maxbuffer = 1 MiB. Beside
+// 768 KiB of values, 2 KiB are left for the paths and ACLs of each key.
 var limits = kv.Limits{Keys: 120, Bytes: 768 << 10}
 
-// A server is a [kv.Store] on the servers of one ZooKeeper ensemble.
-type server struct {
+// An ensemble is a [kv.Server] on the servers of one ZooKeeper ensemble.
+type ensemble struct {
 	client       *session.Client
 	servers      []string                     // as the configuration has them
 	login        func() (config.Login, error) // as it is now
 	chroot       string
-	root         string   // of all nodes
-	acl          []zk.ACL // of all nodes
-	incarnations incarnations
-	hints        hints
+	root         string       // of all znodes
+	acl          []zk.ACL     // of all znodes
+	incarnations incarnations // that this process has seen
+	hints        hints        // guesses of the versions that are stored
 }
 
-var _ kv.Server = (*server)(nil)
+var _ kv.Server = (*ensemble)(nil)
 
 // open returns the store of a configuration that was checked.
-func open(c config.Cluster) *server {
+func open(c config.Cluster) *ensemble {
 	z := c.ZooKeeper
-	s := &server{
+	s := &ensemble{
 		client: session.New(z.Servers, c.Login), servers: z.Servers, login: c.Login, chroot: z.Chroot,
 		root: strings.TrimRight(z.Chroot, "/") + "/quorate/" + escape(c.Namespace), acl: zk.WorldACL(zk.PermAll),
 	}
@@ -100,16 +102,16 @@ func open(c config.Cluster) *server {
 }
 
 // Name implements [kv.Server].
-func (s *server) Name() string { return "ZooKeeper " + strings.Join(s.servers, ",") + s.chroot }
+func (s *ensemble) Name() string { return "ZooKeeper " + strings.Join(s.servers, ",") + s.chroot }
 
 // Close implements [kv.Server].
-func (s *server) Close() { s.client.Close() }
+func (s *ensemble) Close() { s.client.Close() }
 
 // Limits implements [kv.Store].
-func (s *server) Limits() kv.Limits { return limits }
+func (s *ensemble) Limits() kv.Limits { return limits }
 
 // do makes a call. If it was refused, the error says what to do.
-func do[T any](ctx context.Context, s *server, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (T, error) {
+func do[T any](ctx context.Context, s *ensemble, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (T, error) {
 	v, err := session.Do(ctx, s.client, repeatable, call)
 	if session.IsRefusal(err) {
 		err = s.refused(err)
@@ -117,9 +119,9 @@ func do[T any](ctx context.Context, s *server, repeatable bool, call func(contex
 	return v, err
 }
 
-// refused says what to do about what ZooKeeper refuses.
-func (s *server) refused(err error) error {
-	who := "everybody, since zookeeper.username is not set,"
+// refused adds to a refusal of ZooKeeper which user lacks a right, and what to check.
+func (s *ensemble) refused(err error) error {
+	who := "a client without zookeeper.username"
 	if login, err := s.login(); err == nil && login.Username != "" {
 		who = "the user " + login.Username + " with this password"
 	}
@@ -144,21 +146,22 @@ func unescape(name string) (string, bool) {
 }
 
 // Check implements [kv.Server].
-func (s *server) Check(ctx context.Context) (kv.Checkup, error) {
+func (s *ensemble) Check(ctx context.Context) (kv.Checkup, error) {
 	return do(ctx, s, true, func(ctx context.Context, c *zk.Conn) (found kv.Checkup, err error) {
 		members, _, err := c.Get("/zookeeper/config")
 		if err != nil && !session.IsRefusal(err) {
 			return found, err
 		}
 		if err == nil {
-			s.countMembers(string(members), &found)
+			s.addMembersFinding(string(members), &found)
 		}
 		found.Version = "ZooKeeper " + s.versionOf(ctx, c.Server())
 		return found, nil
 	})
 }
 
-func (s *server) countMembers(list string, found *kv.Checkup) {
+// addMembersFinding adds a finding if the number of voting servers is a bad one.
+func (s *ensemble) addMembersFinding(list string, found *kv.Checkup) {
 	voting := len(voter.FindAllString(list, -1))
 	var text string
 	switch {
@@ -180,23 +183,23 @@ var (
 	version = regexp.MustCompile(`^Zookeeper version: ([0-9.]+)`)
 )
 
-// patience is for the answer to srvr.
-const patience = time.Second
+// srvrTimeout bounds the connection for srvr, and its answer.
+const srvrTimeout = time.Second
 
 const unknown = "of an unknown version"
 
 // versionOf asks a server for its version by the command srvr. It may be forbidden.
-func (s *server) versionOf(ctx context.Context, at string) string {
+func (s *ensemble) versionOf(ctx context.Context, at string) string {
 	login, err := s.login()
 	if err != nil {
 		return unknown
 	}
-	c, err := session.Dial(ctx, login.TLS, at, patience)
+	c, err := session.Dial(ctx, login.TLS, at, srvrTimeout)
 	if err != nil {
 		return unknown
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(srvrTimeout))
 	_, _ = io.WriteString(c, "srvr")
 	text, _ := io.ReadAll(c)
 	if found := version.FindSubmatch(text); found != nil {

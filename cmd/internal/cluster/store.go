@@ -53,7 +53,7 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry, st
 	switch c := c.(type) {
 	case *quorum.Cluster:
 		s.Nodes = c.Set
-		s.Nodes.Learn(ctx) // requests carry the epoch of the node list
+		s.Nodes.LearnEpoch(ctx) // requests carry the epoch of the node list
 	case *single.Cluster:
 		s.One = c
 	}

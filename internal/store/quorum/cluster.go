@@ -94,7 +94,7 @@ func (c *Cluster) OneStore() bool { return c.Set.OneStore() }
 // Inspect implements [store.Health]. Unless a replica has joined, the list may have changed since.
 func (c *Cluster) Inspect(ctx context.Context) []health.Node {
 	if c.joining.Load() != nil {
-		c.Set.Learn(ctx)
+		c.Set.LearnEpoch(ctx)
 	}
 	return c.Set.Inspect(ctx)
 }
@@ -126,7 +126,7 @@ func (c *Cluster) Join(ctx context.Context) error {
 		if retried {
 			c.log.Info(c.say("the store answers", "a quorum of nodes answers"), "after", time.Since(began).Round(time.Millisecond))
 		}
-		switch at, ok := c.Set.Vouching(); {
+		switch at, ok := c.Set.QuorumVotesAt(); {
 		case !ok || at.IsZero():
 			c.log.Info("ready")
 		case c.formatted.Load():
@@ -148,7 +148,7 @@ func (c *Cluster) NotReady() string {
 	if joining := c.joining.Load(); joining != nil {
 		return c.say("waiting for the store", "waiting for the nodes") + ": " + store.OneLine(*joining)
 	}
-	switch at, ok := c.Set.Vouching(); {
+	switch at, ok := c.Set.QuorumVotesAt(); {
 	case !ok:
 		return c.say("the store cannot be used", "no quorum: too few nodes can be used") + ": " + store.OneLine(errors.Join(c.Set.Unusable()...))
 	case !at.IsZero():

@@ -23,7 +23,7 @@ type side struct {
 
 // Side returns the cluster, which is kept in the namespace, as one side of a copy.
 func (c *Cluster) Side(namespace string) store.Side {
-	return side{&Cluster{Set: c.Set, locker: c.locker, Ledger: quorumledger.NewSealed(c.Set), Commands: quorumcommands.NewSealed(c.Set)}, namespace}
+	return side{&Cluster{Set: c.Set, locker: c.locker, Ledger: quorumledger.NewForCopy(c.Set), Commands: quorumcommands.NewForCopy(c.Set)}, namespace}
 }
 
 // Name implements [store.Side].

@@ -29,7 +29,7 @@ func (a *attempt) admit() bool {
 		}
 		// Another stream of the job may have begun a run meanwhile. An attempt that has
 		// waited only for its claim permit does not ask the loop without need.
-		if !waitedToRun && !a.window.caughtUp && !a.brief.Beside() && !a.brief.runBegan.Swap(false) {
+		if !waitedToRun && !a.window.caughtUp && !a.assignment.MayOverlap() && !a.assignment.runBegan.Swap(false) {
 			return true
 		}
 		if a.blockingRun() == nil {
@@ -47,7 +47,7 @@ func (a *attempt) waitForOwnRuns() bool {
 		if run == nil {
 			return true
 		}
-		switch a.window.wait(a.window.patience(), run.brief.ended, ledger.Skipped) {
+		switch a.window.wait(a.window.patience(), run.assignment.ended, ledger.Skipped) {
 		case given:
 			a.window.keepOpen()
 		case timeUp:
@@ -69,13 +69,13 @@ func (a *attempt) blockingRun() *Run {
 	if reply.Earlier != nil {
 		a.earlier = reply.Earlier
 	}
-	return reply.Behind
+	return reply.BlockedBy
 }
 
 // StillRunning is the verdict on a tick that an earlier run on this replica blocked. The
 // run's lease may have ended before its function.
 func StillRunning(run *Run) job.Verdict {
-	holder, tick, until := run.deps.cfg.Replica, run.brief.Tick.At, run.lease.Deadline()
+	holder, tick, until := run.deps.cfg.Replica, run.assignment.Tick.At, run.lease.Deadline()
 	if !locking.Expired(time.Now(), until) {
 		return job.Overlapping(holder, tick, until)
 	}
@@ -93,7 +93,7 @@ func (a *attempt) acquireRunPermit() (waited, ok bool) {
 	if permits == nil {
 		return false, true
 	}
-	w := permits.acquire(a.brief)
+	w := permits.acquire(a.assignment)
 	if w == nil {
 		a.hasRunPermit = true
 		return false, true
@@ -105,9 +105,9 @@ func (a *attempt) acquireRunPermit() (waited, ok bool) {
 	}
 	permits.giveUp(w)
 	switch {
-	case a.brief.waits.Err() != nil:
+	case a.assignment.waitCtx.Err() != nil:
 		return true, a.window.cutShort(job.Verdict{Kind: job.Settled, Outcome: ledger.Skipped})
-	case a.deps.begun(a.brief):
+	case a.deps.begun(a.assignment):
 		return true, a.window.stop(job.Verdict{Kind: job.Lost, Err: errElsewhere})
 	}
 	return true, a.window.stop(job.Because(ledger.Skipped, ledger.Reason{
@@ -122,7 +122,7 @@ const notTried = "not tried, since this replica tries few ticks at once meanwhil
 // to.
 func (a *attempt) acquireClaimPermit() (waited, ok bool) {
 	permits, window := a.deps.claimPermits, &a.window
-	w := permits.acquire(a.brief)
+	w := permits.acquire(a.assignment)
 	if w == nil {
 		a.hasClaimPermit = true
 		return false, true

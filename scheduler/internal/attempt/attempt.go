@@ -1,6 +1,6 @@
 // Package attempt decides one tick on one replica, in a goroutine of its own: it waits for
 // what is in the way, claims the tick, runs the job and ends the claim. The engine, which
-// starts attempts and answers their questions, is package scheduler: it shares a Brief with
+// starts attempts and answers their questions, is package scheduler: it shares a Assignment with
 // each, later a Run, and sees nothing else of it.
 package attempt
 
@@ -90,9 +90,9 @@ type Start struct {
 // An attempt decides one tick on this replica. It claims the tick, carries its run out if it
 // wins, and records the tick if no replica can run it. Only its own goroutine uses it.
 type attempt struct {
-	deps  *Deps  // shared with the replica's other attempts
-	brief *Brief // the tick; shared with the loop, which sends its signals through it
-	loop  loop   // hears how it goes
+	deps       *Deps       // shared with the replica's other attempts
+	assignment *Assignment // the tick; shared with the loop, which sends its signals through it
+	loop       loop        // hears how it goes
 
 	window window // when it may claim, and what becomes of the tick if it stops
 
@@ -113,10 +113,10 @@ type attempt struct {
 }
 
 // New returns the attempt for the tick of b.
-func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
+func New(deps *Deps, b *Assignment, l loop, how Start) *attempt {
 	return &attempt{
-		deps: deps, brief: b, loop: l,
-		window: window{deps: deps, brief: b, until: how.Until, caughtUp: how.CaughtUp, verdict: b.Tick.Missed(ledger.CodeAsleep)},
+		deps: deps, assignment: b, loop: l,
+		window: window{deps: deps, assignment: b, until: how.Until, caughtUp: how.CaughtUp, verdict: b.Tick.Missed(ledger.CodeAsleep)},
 		free:   how.Free, delay: how.Delay, headStart: how.HeadStart, first: how.First, earlier: how.Earlier,
 	}
 }
@@ -125,7 +125,7 @@ func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
 func (a *attempt) Run() {
 	defer func() { a.loop.Report(Progress{Phase: Over, End: a.end}) }()
 	defer a.releaseRunPermit()
-	if !job.Fits(a.deps.cfg.Labels, a.brief.Job.Labels) {
+	if !job.Fits(a.deps.cfg.Labels, a.assignment.Job.Labels) {
 		a.leaveToOthers()
 		return
 	}
@@ -152,7 +152,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 			return nil, 0
 		}
 		// 3. End with the window, unless the tick may be caught up.
-		if a.brief.waits.Err() != nil || a.window.remaining() <= 0 && !a.window.extendToCatchUp() {
+		if a.assignment.waitCtx.Err() != nil || a.window.remaining() <= 0 && !a.window.extendToCatchUp() {
 			a.window.cutShort(a.window.verdict)
 			return nil, 0
 		}
@@ -164,7 +164,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 			if !ok {
 				return nil, 0
 			}
-			if waited || a.brief.waits.Err() != nil { // for example, the job was removed
+			if waited || a.assignment.waitCtx.Err() != nil { // for example, the job was removed
 				continue
 			}
 		}
@@ -191,13 +191,13 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 // it has met a competitor. A claim that comes too late is given back.
 func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	start, ctx, cfg := time.Now(), a.deps.stops.Claims, &a.deps.cfg
-	if err := a.earlier.find(ctx, a.deps, a.brief); err != nil || a.earlier.found() {
+	if err := a.earlier.find(ctx, a.deps, a.assignment); err != nil || a.earlier.found() {
 		a.deps.claimPermits.note(start, err)
 		return nil, time.Since(start), err
 	}
-	req := a.deps.request(a.brief)
+	req := a.deps.request(a.assignment)
 	req.Direct, req.Waiting = alone, a.blocked
-	req.Note = ledger.EncodeNote(a.deps.entry(a.brief, a.window.trigger(), ledger.Running, a.deps.engine.Now()))
+	req.Note = ledger.EncodeNote(a.deps.entry(a.assignment, a.window.trigger(), ledger.Running, a.deps.engine.Now()))
 	lease, err := cfg.Locker.TryAcquire(ctx, req)
 	now := time.Now()
 	took := now.Sub(start)
@@ -227,17 +227,17 @@ func (a *attempt) denied(tries int, took time.Duration, err error) bool {
 		return a.window.stop(v)
 	}
 	a.hearNothing(err)
-	if a.brief.runsOnOther(err, a.deps.cfg.Replica) && a.watchLease(err) {
+	if a.assignment.runsOnOther(err, a.deps.cfg.Replica) && a.watchLease(err) {
 		return true
 	}
-	a.earlier.doubt(err, a.deps.cfg.Replica, a.brief.Tick.At)
+	a.earlier.doubt(err, a.deps.cfg.Replica, a.assignment.Tick.At)
 	a.reportBlocked(err)
 	w := &a.window
-	w.verdict = atWindowEnd(err, a.brief.Tick)
+	w.verdict = atWindowEnd(err, a.assignment.Tick)
 	if w.verdict.Outcome == ledger.Skipped || errors.Is(err, locking.ErrUnclaimed) {
 		w.keepOpen()
 	}
-	if a.brief.waits.Err() != nil {
+	if a.assignment.waitCtx.Err() != nil {
 		return w.cutShort(w.verdict)
 	}
 	in := w.retryDelay(tries+a.looks.count, took, err, a.random)
@@ -264,7 +264,7 @@ func (a *attempt) conclude(v job.Verdict) {
 		}
 		return
 	}
-	tick, code := a.brief.Tick, v.Reason.Code
+	tick, code := a.assignment.Tick, v.Reason.Code
 	if tick.Command != nil {
 		a.end.Superseded = code == ledger.CodeSuperseded
 		switch code {
@@ -273,20 +273,20 @@ func (a *attempt) conclude(v job.Verdict) {
 		}
 	}
 	switch {
-	case a.window.watched && a.deps.begun(a.brief):
+	case a.window.watched && a.deps.begun(a.assignment):
 		return // otherwise nobody began the run that was watched
 	case tick.Trigger == ledger.ByRerun && code == ledger.CodePaused:
 		return // the engine offers it again after the pause
 	}
-	a.deps.engine.Decided(a.brief.Job, tick, v)
+	a.deps.engine.Decided(a.assignment.Job, tick, v)
 }
 
 // leaveToOthers waits for the end of the window of a tick that this replica must not run.
 // It records the tick if no replica with the labels is alive that was there when the tick
 // came. The record of a run replaces it, so a late roster does no harm.
 func (a *attempt) leaveToOthers() {
-	engine, tick, labels := &a.deps.engine, a.brief.Tick, a.brief.Job.Labels
-	retry.After(a.brief.waits, tick.Until.Sub(engine.Now()))
+	engine, tick, labels := &a.deps.engine, a.assignment.Tick, a.assignment.Job.Labels
+	retry.After(a.assignment.waitCtx, tick.Until.Sub(engine.Now()))
 	there := slices.DeleteFunc(slices.Clone(engine.Live()), func(r roster.Replica) bool { return r.Started.After(tick.Start) })
 	if len(presence.Eligible(there, labels)) == 0 {
 		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(labels)}}))
@@ -295,13 +295,13 @@ func (a *attempt) leaveToOthers() {
 
 // notify sends an event of the tick before it is won.
 func (a *attempt) notify(e event.Event) {
-	e.Entry = a.deps.entry(a.brief, a.window.trigger(), "", time.Time{}).Named(a.brief.Job.Name)
+	e.Entry = a.deps.entry(a.assignment, a.window.trigger(), "", time.Time{}).Named(a.assignment.Job.Name)
 	a.deps.cfg.Observer(e)
 }
 
 // random is a random duration below limit.
 func (a *attempt) random(limit time.Duration) time.Duration {
-	return a.deps.cfg.Random(a.brief.Job.Name, a.brief.Tick.At, limit)
+	return a.deps.cfg.Random(a.assignment.Job.Name, a.assignment.Tick.At, limit)
 }
 
 // voidTimeout bounds the return of an unused claim.
@@ -317,15 +317,15 @@ func (d *Deps) void(lease locking.Lease) {
 }
 
 // request is the request for the tick, without a note.
-func (d *Deps) request(b *Brief) locking.Request {
+func (d *Deps) request(b *Assignment) locking.Request {
 	return locking.Request{
-		Name: b.Job.StoredAs(), Tick: b.Tick.At, Stream: b.Tick.Stream, Beside: b.Beside(), TTL: d.cfg.TTL, Mode: b.Job.Mode(),
+		Name: b.Job.StoredAs(), Tick: b.Tick.At, Stream: b.Tick.Stream, Beside: b.MayOverlap(), TTL: d.cfg.TTL, Mode: b.Job.Mode(),
 		Holder: d.cfg.Replica,
 	}
 }
 
 // entry begins the ledger's entry of a tick.
-func (d *Deps) entry(b *Brief, by ledger.Trigger, o ledger.Outcome, started time.Time) ledger.Entry {
+func (d *Deps) entry(b *Assignment, by ledger.Trigger, o ledger.Outcome, started time.Time) ledger.Entry {
 	e := b.Tick.Entry(b.Job, d.cfg.Replica)
 	e.Trigger, e.Outcome, e.Started = by, o, started
 	return e
@@ -335,7 +335,7 @@ func (d *Deps) entry(b *Brief, by ledger.Trigger, o ledger.Outcome, started time
 const ledgerLook = 2 * time.Second
 
 // recorded returns the last of the tick's runs in the ledger, at most so many.
-func (d *Deps) recorded(within context.Context, b *Brief, most int) []ledger.Entry {
+func (d *Deps) recorded(within context.Context, b *Assignment, most int) []ledger.Entry {
 	ctx, cancel := context.WithTimeout(within, ledgerLook)
 	defer cancel()
 	id := b.Tick.Entry(b.Job, "").ID()
@@ -346,4 +346,4 @@ func (d *Deps) recorded(within context.Context, b *Brief, most int) []ledger.Ent
 }
 
 // begun reports whether the ledger has a run of the tick.
-func (d *Deps) begun(b *Brief) bool { return len(d.recorded(d.stops.Releases, b, 1)) > 0 }
+func (d *Deps) begun(b *Assignment) bool { return len(d.recorded(d.stops.Releases, b, 1)) > 0 }

@@ -25,7 +25,7 @@ type ending struct {
 
 // calls calls the function until its policy is satisfied.
 func (x *execution) calls() {
-	j, ctx := x.run.brief.Job, x.keeper.Context()
+	j, ctx := x.run.assignment.Job, x.keeper.Context()
 	if j.Timeout > 0 {
 		timed, stop := context.WithTimeoutCause(ctx, j.Timeout, jobs.ErrTimeout)
 		defer stop()
@@ -59,7 +59,7 @@ func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (wh
 	if ctx.Err() != nil {
 		return ledger.Reason{}
 	}
-	in := x.run.brief.Job.RetryPause(failed.Call, x.attempt.random)
+	in := x.run.assignment.Job.RetryPause(failed.Call, x.attempt.random)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
 		return ledger.Reason{Code: ledger.CodeNoRetry}
 	}
@@ -94,7 +94,7 @@ type call struct {
 // newCall prepares a call.
 func (x *execution) newCall(number int) *call {
 	r := x.run
-	tick, j, replica := &r.brief.Tick, r.brief.Job, r.deps.cfg.Replica
+	tick, j, replica := &r.assignment.Tick, r.assignment.Job, r.deps.cfg.Replica
 	told := jobs.Run{
 		ID: tick.Entry(j, replica).ID(), Job: j.Name, Key: j.RenamedFrom(), Tick: tick.Nominal,
 		Token: r.Claim.Token, Attempt: r.Claim.Attempt, Call: number,
@@ -114,7 +114,7 @@ func (x *execution) newCall(number int) *call {
 // may be called again gets a goroutine for each call.
 func (c *call) do(ctx context.Context) {
 	x, r := c.execution, c.execution.run
-	retry := r.brief.Job.Retry
+	retry := r.assignment.Job.Retry
 	if retry.AttemptTimeout > 0 {
 		timed, stop := context.WithTimeoutCause(ctx, retry.AttemptTimeout, errCallTimeout)
 		defer stop()
@@ -150,9 +150,9 @@ func (callTimeout) Is(target error) bool { return target == jobs.ErrTimeout }
 // handler is the job's function with its params and those of the request, and with all
 // middleware. If the params do not fit, the run fails.
 func (r *Run) handler() jobs.Handler {
-	h := r.brief.Job.Handler
-	if command := r.brief.Tick.Command; command != nil && len(command.Params) > 0 {
-		bound, err := r.brief.Job.BindParams(command.Params)
+	h := r.assignment.Job.Handler
+	if command := r.assignment.Tick.Command; command != nil && len(command.Params) > 0 {
+		bound, err := r.assignment.Job.BindParams(command.Params)
 		if h = bound; err != nil {
 			err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
 			h = func(context.Context, jobs.Run) error { return err }
@@ -230,7 +230,7 @@ func (r *Run) previous(ctx context.Context) (jobs.Previous, error) {
 // lastRun returns the last run before this one with such an outcome; nil if there is none.
 func (r *Run) lastRun(ctx context.Context, outcomes ...ledger.Outcome) (*ledger.Entry, error) {
 	list, err := r.deps.cfg.Ledger.Runs(ctx, ledger.Query{
-		Job: r.brief.Job.StoredAs(), Limit: 1, Outcomes: outcomes, Before: r.brief.Tick.Entry(r.brief.Job, r.deps.cfg.Replica).OrderKey(),
+		Job: r.assignment.Job.StoredAs(), Limit: 1, Outcomes: outcomes, Before: r.assignment.Tick.Entry(r.assignment.Job, r.deps.cfg.Replica).OrderKey(),
 	})
 	if err != nil || len(list) == 0 {
 		return nil, err

@@ -41,7 +41,7 @@ func TestCodesOfRefusals(t *testing.T) {
 
 func TestCodesOfTicksThatDidNotRun(t *testing.T) {
 	t.Parallel()
-	run := &Brief{Job: &job.Job{Job: jobs.Job{Group: "g"}}, waits: t.Context()}
+	run := &Assignment{Job: &job.Job{Job: jobs.Job{Group: "g"}}, waitCtx: t.Context()}
 	tests := []struct {
 		got  ledger.Reason
 		want ledger.Code

@@ -66,7 +66,7 @@ func (x *execution) result() ledger.Entry {
 	if spent, does := x.handsOver(); does {
 		entry.Outcome, entry.Reason, entry.Spent = ledger.Interrupted, ledger.Reason{Code: ledger.CodeDrained, Variant: ledger.VariantHandedOver}, spent
 	}
-	entry.StaleWrites, entry.Reason = x.refused.account(x.run.brief.Job.Name, entry.Reason)
+	entry.StaleWrites, entry.Reason = x.refused.account(x.run.assignment.Job.Name, entry.Reason)
 	entry.Error = errorText(end.err)
 	return entry
 }
@@ -180,7 +180,7 @@ type settler interface {
 	// unless the store is a database with such transactions.
 	Database() (schema, owner string)
 	// Look is that of finishtx.End.
-	Look(ctx context.Context) (has bool, seen uint64, err error)
+	Look(ctx context.Context) (has bool, newer uint64, err error)
 }
 
 var (
@@ -223,11 +223,11 @@ func (c *call) prepareFinish() (finishtx.End, error) {
 	}
 	e := r.entry(ledger.Succeeded)
 	e.Calls, e.Finished = c.told.Call-x.spent, r.deps.engine.Now()
-	e.StaleWrites, e.Reason = x.refused.account(r.brief.Job.Name, e.Reason)
+	e.StaleWrites, e.Reason = x.refused.account(r.assignment.Job.Name, e.Reason)
 	x.tx.prepared, x.tx.log = &e, c.told.Logger
 	return finishtx.End{
-		Schema: schema, Job: r.brief.Job.StoredAs(), Token: uint64(r.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e),
-		Followers: r.brief.Job.Follows(e.Outcome), Look: r.lease.(settler).Look,
+		Schema: schema, Job: r.assignment.Job.StoredAs(), Token: uint64(r.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e),
+		Followers: r.assignment.Job.Follows(e.Outcome), Look: r.lease.(settler).Look,
 	}, nil
 }
 
@@ -305,7 +305,7 @@ const endPause = 250 * time.Millisecond
 // chain requests the jobs that follow the run, unless a transaction of the function has. It adds
 // failures to the entry's Reason.
 func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
-	keys := r.brief.Job.Follows(e.Outcome)
+	keys := r.assignment.Job.Follows(e.Outcome)
 	if len(keys) == 0 {
 		return e
 	}
@@ -329,7 +329,7 @@ func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
 func (r *Run) follower(e ledger.Entry, key string) commands.Command {
 	return commands.Command{
 		ID: job.ChainID(e.ID(), key), Kind: commands.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
-		By: r.brief.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
+		By: r.assignment.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
 	}
 }
 
@@ -357,7 +357,7 @@ func storeCommand(ctx context.Context, store commands.Store, command commands.Co
 // handsOver reports whether another replica is to run the tick again: the drain ended the
 // run, or came between two of its calls. It counts the calls that failed for other reasons.
 func (x *execution) handsOver() (spent int, does bool) {
-	if x.run.brief.Job.OnCrash != jobs.CrashRerun || x.end.err == nil {
+	if x.run.assignment.Job.OnCrash != jobs.CrashRerun || x.end.err == nil {
 		return 0, false
 	}
 	_, skipped := errors.AsType[*jobs.SkipError](x.end.err)
@@ -373,11 +373,11 @@ func (x *execution) handsOver() (spent int, does bool) {
 
 // takeOver reads how many calls earlier attempts have used, if the job has more than one.
 func (x *execution) takeOver() {
-	if x.run.Claim.Attempt < 2 || x.run.brief.Job.Retry.Attempts < 2 {
+	if x.run.Claim.Attempt < 2 || x.run.assignment.Job.Retry.Attempts < 2 {
 		return
 	}
 	// Without an answer the function gets all calls, as after a crash.
-	for _, run := range x.run.deps.recorded(x.run.brief.runs, x.run.brief, maxHandovers) {
+	for _, run := range x.run.deps.recorded(x.run.assignment.runCtx, x.run.assignment, maxHandovers) {
 		if run.HandedOver() {
 			x.spent = max(x.spent, run.Spent)
 		}

@@ -35,9 +35,9 @@ type quota struct {
 
 // A waiter is an attempt that waits for a permit of a quota.
 type waiter struct {
-	brief *Brief
-	given chan struct{} // closed when it has its permit
-	index int           // in the heap; negative when it is no longer there
+	assignment *Assignment
+	given      chan struct{} // closed when it has its permit
+	index      int           // in the heap; negative when it is no longer there
 }
 
 // newRunPermits returns the quota of Config.MaxRunning, nil if there is none.
@@ -49,14 +49,14 @@ func newRunPermits(most int) *quota {
 }
 
 // acquire gives an attempt a permit and returns nil, or returns its waiter.
-func (q *quota) acquire(b *Brief) *waiter {
+func (q *quota) acquire(b *Assignment) *waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.taken < q.limit {
 		q.taken++
 		return nil
 	}
-	w := &waiter{brief: b, given: make(chan struct{})}
+	w := &waiter{assignment: b, given: make(chan struct{})}
 	heap.Push(&q.waiting, w)
 	return w
 }
@@ -92,12 +92,12 @@ func (q *quota) grant() {
 // waiters is a heap: the attempt that goes first, first.
 type waiters struct {
 	list  []*waiter
-	order func(a, b *Brief) int
+	order func(a, b *Assignment) int
 }
 
 func (h *waiters) Len() int { return len(h.list) }
 
-func (h *waiters) Less(i, j int) bool { return h.order(h.list[i].brief, h.list[j].brief) < 0 }
+func (h *waiters) Less(i, j int) bool { return h.order(h.list[i].assignment, h.list[j].assignment) < 0 }
 
 func (h *waiters) Swap(i, j int) {
 	h.list[i], h.list[j] = h.list[j], h.list[i]
@@ -120,9 +120,9 @@ func (h *waiters) Pop() any {
 
 // Order orders attempts that wait at a limit: backfills last, then by priority, then by
 // tick.
-func Order(a, b *Brief) int {
+func Order(a, b *Assignment) int {
 	return cmp.Or(
-		cmp.Compare(a.backfills(), b.backfills()),
+		cmp.Compare(a.backfillOrder(), b.backfillOrder()),
 		cmp.Compare(b.Job.Priority, a.Job.Priority),
 		a.Tick.Start.Compare(b.Tick.Start),
 		strings.Compare(a.Job.Name, b.Job.Name),
@@ -177,7 +177,7 @@ func (p *claimPermits) note(begun time.Time, err error) {
 }
 
 // claimOrder orders attempts that wait for a claim permit.
-func claimOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Order(a, b)) }
+func claimOrder(a, b *Assignment) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Order(a, b)) }
 
 // A run takes a slot of its group after it has claimed its tick. Otherwise every replica
 // would take a slot for every tick, and twenty replicas would fill any group with ticks
@@ -194,18 +194,18 @@ func claimOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Or
 // within the tick's window, or until the next tick if the overlap policy says so. It returns
 // false, with the verdict, if there is none; and no slot if the job has no group.
 func (a *attempt) takeSlot(run *Run) (slot locking.Lease, ok bool) {
-	b, w := a.brief, &a.window
+	b, w := a.assignment, &a.window
 	if b.Job.Group == "" {
 		return nil, true
 	}
-	k := locking.Keep(b.runs, run.lease, run.keeping())
+	k := locking.Keep(b.runCtx, run.lease, run.keeping())
 	defer k.Stop()
 	ctx, stop := context.WithCancelCause(k.Context())
 	defer stop(nil)
 	// The drain does not end it: the other replicas know that the tick is claimed, and do
 	// not return to it.
-	defer context.AfterFunc(b.waits, func() {
-		if cause := context.Cause(b.waits); !errors.Is(cause, jobs.ErrDraining) {
+	defer context.AfterFunc(b.waitCtx, func() {
+		if cause := context.Cause(b.waitCtx); !errors.Is(cause, jobs.ErrDraining) {
 			stop(cause)
 		}
 	})()
@@ -218,7 +218,7 @@ func (a *attempt) takeSlot(run *Run) (slot locking.Lease, ok bool) {
 			}
 		}
 		begun := time.Now()
-		if !queue.Behind {
+		if !queue.NotFirst {
 			if slot, err = a.deps.trySlots(ctx, b, tries > 1); err == nil {
 				return slot, true
 			}
@@ -238,8 +238,8 @@ func (a *attempt) takeSlot(run *Run) (slot locking.Lease, ok bool) {
 // waitForSlot waits before the next round, after one that ended with refused. It returns
 // false when ctx has ended, or when it yields to a later tick.
 func (w *window) waitForSlot(ctx context.Context, d time.Duration, refused error) bool {
-	later := w.brief.later
-	if !w.yields(noSlot(refused, w.brief.Tick).Outcome) {
+	later := w.assignment.overtook
+	if !w.yields(noSlot(refused, w.assignment.Tick).Outcome) {
 		later = nil
 	}
 	timer := time.NewTimer(d)
@@ -254,8 +254,8 @@ func (w *window) waitForSlot(ctx context.Context, d time.Duration, refused error
 }
 
 // slotWaitEnded is the verdict on a tick that no longer waits for a slot.
-func (b *Brief) slotWaitEnded(ctx context.Context, refused error) job.Verdict {
-	paused := b.PausedMeanwhile()
+func (b *Assignment) slotWaitEnded(ctx context.Context, refused error) job.Verdict {
+	paused := b.PauseVerdict()
 	switch cause := context.Cause(ctx); {
 	case paused.Kind == job.Settled:
 		return paused
@@ -274,7 +274,7 @@ func (b *Brief) slotWaitEnded(ctx context.Context, refused error) job.Verdict {
 
 // trySlots asks for each slot of the group once. The first one depends on replica and tick,
 // so concurrent attempts ask for different slots. waits: it has asked before.
-func (d *Deps) trySlots(ctx context.Context, b *Brief, waits bool) (locking.Lease, error) {
+func (d *Deps) trySlots(ctx context.Context, b *Assignment, waits bool) (locking.Lease, error) {
 	j, cfg := b.Job, &d.cfg
 	full := &fullError{group: j.Group, size: j.GroupSize}
 	first := job.Weight(j.StoredAs(), b.Tick.At, cfg.Replica) % uint64(full.size)

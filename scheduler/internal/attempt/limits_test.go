@@ -19,7 +19,7 @@ import (
 )
 
 // ranked is an attempt with a rank, of a job with the same name.
-func ranked(rank, priority int, at time.Duration) *Brief {
+func ranked(rank, priority int, at time.Duration) *Assignment {
 	a := waitingBrief(fmt.Sprintf("rank %d, priority %d, at %v", rank, priority, at), priority, at)
 	a.rank = rank
 	return a
@@ -41,7 +41,7 @@ func TestTurnsGoByRank(t *testing.T) {
 	if permits.acquire(ranked(9, 0, 0)) != nil {
 		t.Fatal("the first must wait")
 	}
-	order := []*Brief{ranked(0, 1, time.Hour), ranked(0, 0, 0), ranked(0, 0, time.Second), ranked(1, 9, 0), ranked(2, 0, 0)}
+	order := []*Assignment{ranked(0, 1, time.Hour), ranked(0, 0, 0), ranked(0, 0, time.Second), ranked(1, 9, 0), ranked(2, 0, 0)}
 	var waiting []*waiter
 	for _, i := range []int{3, 1, 4, 0, 2} {
 		waiting = append(waiting, permits.acquire(order[i]))
@@ -49,7 +49,7 @@ func TestTurnsGoByRank(t *testing.T) {
 	for _, a := range order {
 		permits.release()
 		i := slices.IndexFunc(waiting, (*waiter).granted)
-		if i < 0 || waiting[i].brief != a {
+		if i < 0 || waiting[i].assignment != a {
 			t.Fatalf("%s is not next", a.Job.Name)
 		}
 		waiting = slices.Delete(waiting, i, i+1)
@@ -150,13 +150,13 @@ func TestTurnsFollowAnswers(t *testing.T) {
 }
 
 // waitingBrief is the brief of an attempt that waits at a limit.
-func waitingBrief(name string, priority int, at time.Duration) *Brief {
-	return &Brief{Job: &job.Job{Job: jobs.Job{Name: name, Priority: priority}}, Tick: job.Tick{Start: noon.Add(at)}}
+func waitingBrief(name string, priority int, at time.Duration) *Assignment {
+	return &Assignment{Job: &job.Job{Job: jobs.Job{Name: name, Priority: priority}}, Tick: job.Tick{Start: noon.Add(at)}}
 }
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	list := []*Brief{
+	list := []*Assignment{
 		waitingBrief("late", 0, time.Second), waitingBrief("b", 0, 0), waitingBrief("high", 2, time.Hour), waitingBrief("low", -1, 0), waitingBrief("a", 0, 0),
 	}
 	slices.SortFunc(list, Order)

@@ -55,7 +55,7 @@ func (a *attempt) peek(tries int) (waited, ok bool) {
 	a.hearNothing(hint)
 	silent := errors.Is(hint, locking.ErrSilent)
 	if silent && tries == 0 {
-		a.window.verdict = atWindowEnd(hint, a.brief.Tick)
+		a.window.verdict = atWindowEnd(hint, a.assignment.Tick)
 	}
 	in := a.window.retryDelay(1+tries+a.looks.count, 0, hint, a.together)
 	if !silent && !errors.Is(hint, locking.ErrTaken) || a.looks.hints == maxHints || in >= a.window.remaining() {
@@ -69,7 +69,7 @@ func (a *attempt) peek(tries int) (waited, ok bool) {
 		a.reportBlocked(hint)
 	}
 	a.leave()
-	if a.window.rerun() && a.brief.runsOnOther(hint, a.deps.cfg.Replica) {
+	if a.window.rerun() && a.assignment.runsOnOther(hint, a.deps.cfg.Replica) {
 		return true, a.watchLease(hint) || a.window.cutShort(a.window.verdict)
 	}
 	return true, a.window.pause(in)
@@ -84,7 +84,7 @@ func (a *attempt) look() error {
 		if !can {
 			return nil
 		}
-		a.looks.view = w.Watch(a.deps.request(a.brief), a.spread())
+		a.looks.view = w.Watch(a.deps.request(a.assignment), a.spread())
 	}
 	err := a.looks.view.Look(a.deps.stops.Claims)
 	a.deps.claimPermits.note(begun, err)
@@ -98,7 +98,7 @@ func (a *attempt) together(limit time.Duration) time.Duration {
 }
 
 // spread is a number for everything that is due on this replica at one instant.
-func (a *attempt) spread() uint64 { return job.Weight("", a.brief.Tick.Start, a.deps.cfg.Replica) }
+func (a *attempt) spread() uint64 { return job.Weight("", a.assignment.Tick.Start, a.deps.cfg.Replica) }
 
 // EarlierTicks is what an attempt knows of the ticks before its own.
 type EarlierTicks struct {
@@ -115,7 +115,7 @@ const findTimeout = 5 * time.Second
 
 // find asks the ledger, if needed, which tick comes before that of b. An error says that it
 // did not answer.
-func (h *EarlierTicks) find(ctx context.Context, d *Deps, b *Brief) error {
+func (h *EarlierTicks) find(ctx context.Context, d *Deps, b *Assignment) error {
 	if h == nil || !h.Unsure {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (h *EarlierTicks) doubt(err error, replica string, own time.Time) {
 
 // runsOnOther reports whether err says that a replica other than own has claimed the tick,
 // which own reruns if that one dies.
-func (b *Brief) runsOnOther(err error, own string) bool {
+func (b *Assignment) runsOnOther(err error, own string) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
 	return ok && b.Job.OnCrash == jobs.CrashRerun && errors.Is(err, locking.ErrTaken) &&
 		taken.HolderTick.Equal(b.Tick.At) && taken.Holder != own
@@ -160,7 +160,7 @@ func (b *Brief) runsOnOther(err error, own string) bool {
 // hearNothing tells the loop, if err is no answer, that the watched run may have ended.
 func (a *attempt) hearNothing(err error) {
 	if a.window.watched && undecided(err) && !errors.Is(err, locking.ErrTooSlow) {
-		a.loop.Report(Progress{Phase: Watching, Unheard: atWindowEnd(err, a.brief.Tick)})
+		a.loop.Report(Progress{Phase: Watching, SilenceVerdict: atWindowEnd(err, a.assignment.Tick)})
 	}
 }
 
@@ -171,15 +171,15 @@ const longestTakeover = time.Second
 // It returns false if this replica stops watching.
 func (a *attempt) watchLease(err error) bool {
 	taken, _ := errors.AsType[*locking.AcquireError](err)
-	w, b := &a.window, a.brief
+	w, b := &a.window, a.assignment
 	if !w.watched {
 		w.watched = true
 		a.notify(event.Event{Kind: event.Lost, Err: err})
 	}
-	a.loop.Report(Progress{Phase: Watching, Blocked: &Blocked{Holder: taken.Holder, Tick: taken.HolderTick, Until: taken.Until}})
+	a.loop.Report(Progress{Phase: Watching, Blocker: &Blocker{Holder: taken.Holder, Tick: taken.HolderTick, Until: taken.Until}})
 	w.until = a.deps.engine.Now().Add(b.Job.CatchUp.Window)
 	in := time.Millisecond + a.random(longestTakeover)
-	later := b.later
+	later := b.overtook
 	switch {
 	case b.overtaken():
 		later = nil
@@ -193,9 +193,9 @@ func (a *attempt) watchLease(err error) bool {
 	select {
 	case <-timer.C:
 	case <-later:
-	case <-b.waits.Done():
+	case <-b.waitCtx.Done():
 	}
-	return b.waits.Err() == nil
+	return b.waitCtx.Err() == nil
 }
 
 // handoverWatchers is how many replicas check every second whether a run was handed over.
@@ -204,7 +204,7 @@ const handoverWatchers = 2
 
 // watchesHandover reports whether this replica is one of those for the tick that the holder
 // runs: those with the smallest ranks.
-func (d *Deps) watchesHandover(b *Brief, holder string) bool {
+func (d *Deps) watchesHandover(b *Assignment, holder string) bool {
 	rank, own, key, at := 0, d.cfg.Replica, b.Job.StoredAs(), b.Tick.At
 	weight := job.Weight(key, at, own)
 	for _, r := range d.engine.Live() {

@@ -12,40 +12,42 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Brief is what an attempt begins with, and later signals of the loop. Both share it.
-type Brief struct {
-	Job   *job.Job // as it was when the attempt began
-	Tick  job.Tick
-	rank  int // of this replica for the tick, from 0
-	crowd int // known replicas that may run the job
+// An Assignment is a tick that an attempt has to decide. The loop, which shares it, signals through
+// it what happens meanwhile.
+type Assignment struct {
+	Job      *job.Job // as it was when the attempt began
+	Tick     job.Tick
+	rank     int // of this replica for the tick, from 0
+	eligible int // number of known replicas that may run the job
 
-	// The contexts of the pauses between tries to claim, and of the run. The loop or the
-	// drain may end them.
-	waits, runs         context.Context
+	// waitCtx lasts as long as the attempt may wait and try, runCtx as long as its run may last. The
+	// loop or the drain may end them.
+	waitCtx, runCtx     context.Context
 	StopWaiting, Cancel context.CancelCauseFunc
 
-	later chan struct{} // closed when the next tick of the schedule comes
-	ended chan struct{} // closed when the attempt is over
-	// Another run of the job has begun here since the attempt waits for a claim permit.
+	overtook chan struct{} // closed by Overtake
+	ended    chan struct{} // closed when the attempt is over
+	// runBegan is set when another run of the job begins on this replica. The attempt clears it, and
+	// asks the loop again whether a run blocks it.
 	runBegan atomic.Bool
 }
 
-// NewBrief is that of an attempt for a tick of the job.
-func NewBrief(j *job.Job, t job.Tick, rank, crowd int, until Contexts) *Brief {
-	b := &Brief{Job: j, Tick: t, rank: rank, crowd: crowd, later: make(chan struct{}), ended: make(chan struct{})}
-	b.waits, b.StopWaiting = context.WithCancelCause(until.Claims)
-	b.runs, b.Cancel = context.WithCancelCause(until.Runs)
+// NewAssignment returns the Assignment of a tick of the job.
+func NewAssignment(j *job.Job, t job.Tick, rank, eligible int, until Contexts) *Assignment {
+	b := &Assignment{Job: j, Tick: t, rank: rank, eligible: eligible, overtook: make(chan struct{}), ended: make(chan struct{})}
+	b.waitCtx, b.StopWaiting = context.WithCancelCause(until.Claims)
+	b.runCtx, b.Cancel = context.WithCancelCause(until.Runs)
 	return b
 }
 
 // Overtake tells the attempt that the next tick of the schedule has come. It may be called
 // once.
-func (b *Brief) Overtake() { close(b.later) }
+func (b *Assignment) Overtake() { close(b.overtook) }
 
 // overtaken reports whether the next tick of the schedule has come.
-func (b *Brief) overtaken() bool {
+func (b *Assignment) overtaken() bool {
 	select {
-	case <-b.later:
+	case <-b.overtook:
 		return true
 	default:
 		return false
@@ -53,10 +55,10 @@ func (b *Brief) overtaken() bool {
 }
 
 // NoteRun tells the attempt that another run of the job has begun here.
-func (b *Brief) NoteRun() { b.runBegan.Store(true) }
+func (b *Assignment) NoteRun() { b.runBegan.Store(true) }
 
 // Close tells all who wait for the attempt that it is over.
-func (b *Brief) Close() {
+func (b *Assignment) Close() {
 	close(b.ended)
 	b.StopWaiting(nil)
 	b.Cancel(nil)
@@ -64,15 +66,15 @@ func (b *Brief) Close() {
 
 // patient reports whether the tick may wait beyond its window, for a run of its job or at a
 // limit.
-func (b *Brief) patient() bool {
+func (b *Assignment) patient() bool {
 	return b.Tick.Trigger == ledger.BySchedule && b.Job.Traits().Patient
 }
 
-// Beside reports whether the attempt's run may overlap others of its job.
-func (b *Brief) Beside() bool { return b.Job.Traits().Beside }
+// MayOverlap reports whether the attempt's run may overlap others of its job.
+func (b *Assignment) MayOverlap() bool { return b.Job.Traits().Beside }
 
-// backfills is 1 for an attempt of a backfill, and 0 for others.
-func (b *Brief) backfills() int {
+// backfillOrder is the sort key by which backfills come after other attempts, see Order.
+func (b *Assignment) backfillOrder() int {
 	if b.Tick.Stream == commands.StreamBackfill {
 		return 1
 	}
@@ -84,10 +86,10 @@ type PausedError struct{ Reason ledger.Reason }
 
 func (e *PausedError) Error() string { return e.Reason.String() }
 
-// PausedMeanwhile is the verdict, settled, on a tick whose job was paused between the claim
-// and the call of the function; the zero one if it was not.
-func (b *Brief) PausedMeanwhile() job.Verdict {
-	if paused, ok := errors.AsType[*PausedError](context.Cause(b.waits)); ok {
+// PauseVerdict returns a settled verdict, skipped, if the job was paused after the attempt began and
+// before it called the function; else the zero Verdict.
+func (b *Assignment) PauseVerdict() job.Verdict {
+	if paused, ok := errors.AsType[*PausedError](context.Cause(b.waitCtx)); ok {
 		return job.Because(ledger.Skipped, paused.Reason)
 	}
 	return job.Verdict{}
@@ -104,10 +106,10 @@ type loop interface {
 type Progress struct {
 	Phase   phase
 	Since   time.Time // of Overdue
-	Blocked *Blocked  // of Watching and Blocking; nil: no known run
-	// Unheard is the verdict on later ticks while the store does not say whether the watched
-	// run has ended; of Watching, without Blocked.
-	Unheard job.Verdict
+	Blocker *Blocker  // of Watching and Blocking; nil: no known run
+	// SilenceVerdict is set with Watching if Blocker is nil: the store does not say whether the run
+	// has ended. Later ticks of the job get this verdict.
+	SilenceVerdict job.Verdict
 
 	CatchesUp bool // of Asking
 	Run       *Run // of Won
@@ -116,7 +118,7 @@ type Progress struct {
 
 // An Answer is the loop's reply to an attempt.
 type Answer struct {
-	Behind *Run // the run that blocks it; nil: none
+	BlockedBy *Run // nil: no run on this replica blocks it
 	// Earlier is what the loop has learned since the attempt began; nil: nothing.
 	Earlier *EarlierTicks
 	Slots   SlotQueue
@@ -137,12 +139,12 @@ const (
 
 // SlotQueue is the loop's answer to an attempt that waits for a slot.
 type SlotQueue struct {
-	Behind bool // another attempt on this replica goes first
-	Above  int  // the number of larger priorities in the group
+	NotFirst bool // another attempt on this replica goes first
+	Above    int  // the number of larger priorities in the group
 }
 
-// Blocked is the run on another replica that an attempt has found in its way.
-type Blocked struct {
+// A Blocker is a run on another replica that blocks the tick of an attempt.
+type Blocker struct {
 	Holder string
 	Tick   time.Time // the tick of the run, if known
 	Until  time.Time // the end of its lease
@@ -155,7 +157,7 @@ func (a *attempt) reportBlocked(err error) {
 	}
 	p := Progress{Phase: Blocking}
 	if taken, ok := errors.AsType[*locking.AcquireError](err); ok && errors.Is(err, locking.ErrTaken) {
-		p.Blocked = &Blocked{Holder: taken.Holder, Tick: taken.HolderTick, Until: taken.Until}
+		p.Blocker = &Blocker{Holder: taken.Holder, Tick: taken.HolderTick, Until: taken.Until}
 	}
 	a.loop.Report(p)
 }
@@ -163,10 +165,13 @@ func (a *attempt) reportBlocked(err error) {
 // An End is what an attempt reports when it is over.
 type End struct {
 	GaveUp bool // it recorded the tick, or left it to replicas that may run it
-	// It is not known how its run ended. If that was not in its transaction, it is interrupted.
+	// The function may have ended the run in its own transaction, and it is not known whether that
+	// was committed. If it was not, the run is interrupted.
 	Unknown bool
 	// A later request of the stream was claimed, so this one cannot be claimed any more.
 	Superseded bool
-	Before     job.Tick  // another tick that comes first; this one is offered again. Zero: none
-	Until      time.Time // and this one's window then ends here
+	// Before is an earlier tick that must be decided first; zero: none. The loop then offers this
+	// attempt's tick again, whose window ends at Until.
+	Before job.Tick
+	Until  time.Time
 }

@@ -23,13 +23,13 @@ import (
 // A Run is a tick that this replica has won. Nothing in it changes after the loop has
 // learned of it, except in its log and its pulse, which any goroutine may read.
 type Run struct {
-	deps     *Deps
-	brief    *Brief
-	lease    locking.Lease
-	Claim    locking.Claim // what was granted
-	Trigger  ledger.Trigger
-	CaughtUp bool
-	Started  time.Time // zero until the loop learns of it
+	deps       *Deps
+	assignment *Assignment
+	lease      locking.Lease
+	Claim      locking.Claim // what was granted
+	Trigger    ledger.Trigger
+	CaughtUp   bool
+	Started    time.Time // zero until the loop learns of it
 
 	log   runLog // what the function logs
 	pulse pulse  // how the lease was extended
@@ -37,7 +37,7 @@ type Run struct {
 
 // entry is the ledger's entry of the run, with its claim and the extensions of its lease.
 func (r *Run) entry(o ledger.Outcome) ledger.Entry {
-	e := r.deps.entry(r.brief, r.Trigger, o, r.Started)
+	e := r.deps.entry(r.assignment, r.Trigger, o, r.Started)
 	e.Token, e.Attempt, e.Votes, e.Poll = r.Claim.Token, r.Claim.Attempt, r.Claim.Votes, r.Claim.Poll
 	e.Beats = r.pulse.beats.Load()
 	return e
@@ -62,13 +62,13 @@ type execution struct {
 func (a *attempt) carryOut(lease locking.Lease, took time.Duration) {
 	// 1. Wait for a slot of the job's group.
 	run := &Run{
-		deps: a.deps, brief: a.brief, lease: lease, Claim: lease.Claim(), Trigger: a.window.trigger(), CaughtUp: a.window.caughtUp,
+		deps: a.deps, assignment: a.assignment, lease: lease, Claim: lease.Claim(), Trigger: a.window.trigger(), CaughtUp: a.window.caughtUp,
 	}
 	slot, ok := a.takeSlot(run)
 	x := &execution{attempt: a, run: run, slot: slot}
 	defer x.freeSlot()
 	// 2. Give the claim back if the tick does not run after all.
-	if paused := a.brief.PausedMeanwhile(); ok && paused.Kind == job.Settled {
+	if paused := a.assignment.PauseVerdict(); ok && paused.Kind == job.Settled {
 		ok = a.window.stop(paused)
 	}
 	if !ok {
@@ -88,7 +88,7 @@ func (a *attempt) carryOut(lease locking.Lease, took time.Duration) {
 		run.notifyStarted()
 		keeping := run.keeping()
 		keeping.MaxHold = a.deps.cfg.MaxHold
-		x.keeper = locking.Keep(a.brief.runs, x.tenure(), keeping)
+		x.keeper = locking.Keep(a.assignment.runCtx, x.tenure(), keeping)
 		x.calls()
 	}
 }
@@ -130,16 +130,16 @@ func (r *Run) notify(e event.Event) { r.notifyOf(r.entry(ledger.Running), e) }
 
 // notifyOf sends an event of the run that entry describes.
 func (r *Run) notifyOf(entry ledger.Entry, e event.Event) {
-	e.Entry, e.Run = entry.Named(r.brief.Job.Name), entry.ID()
+	e.Entry, e.Run = entry.Named(r.assignment.Job.Name), entry.ID()
 	r.deps.cfg.Observer(e)
 }
 
 // notifyStarted sends event.Started, and event.Late if the run starts too late. Requested
 // ticks of the past are not late.
 func (r *Run) notifyStarted() {
-	by := r.Started.Sub(r.brief.Tick.Start)
+	by := r.Started.Sub(r.assignment.Tick.Start)
 	r.notify(event.Event{Kind: event.Started, By: by})
-	if r.brief.Job.LateAfter > 0 && by > r.brief.Job.LateAfter && r.brief.Tick.Trigger != ledger.ByBackfill {
+	if r.assignment.Job.LateAfter > 0 && by > r.assignment.Job.LateAfter && r.assignment.Tick.Trigger != ledger.ByBackfill {
 		r.notify(event.Event{Kind: event.Late, By: by})
 	}
 }
@@ -279,7 +279,7 @@ const archiveTimeout = 2 * time.Second
 // archive stores the run's log. It is best effort within archiveTimeout: the run has ended.
 func (r *Run) archive(e ledger.Entry) {
 	text, cut := r.log.end()
-	if r.deps.cfg.Archive == nil || text == "" && !r.brief.Job.History.Bounded() {
+	if r.deps.cfg.Archive == nil || text == "" && !r.assignment.Job.History.Bounded() {
 		return
 	}
 	var logs []ledger.Log
@@ -288,9 +288,9 @@ func (r *Run) archive(e ledger.Entry) {
 	}
 	ctx, cancel := context.WithTimeout(r.deps.stops.Releases, archiveTimeout)
 	defer cancel()
-	err := r.deps.cfg.Archive.Store(ctx, e.Job, r.brief.Job.History, logs...)
+	err := r.deps.cfg.Archive.Store(ctx, e.Job, r.assignment.Job.History, logs...)
 	for presence.Passing(err) && retry.After(ctx, endPause) {
-		err = r.deps.cfg.Archive.Store(ctx, e.Job, r.brief.Job.History, logs...)
+		err = r.deps.cfg.Archive.Store(ctx, e.Job, r.assignment.Job.History, logs...)
 	}
 	if err != nil {
 		r.notifyOf(e, event.Event{Kind: event.NotArchived, Err: err})
@@ -311,7 +311,7 @@ func (r *Run) storeLog(ctx context.Context, stored int) int {
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
 	log := r.LogSoFar()
-	if r.deps.cfg.Archive.Store(ctx, log.Job, r.brief.Job.History, log) != nil {
+	if r.deps.cfg.Archive.Store(ctx, log.Job, r.assignment.Job.History, log) != nil {
 		return stored
 	}
 	return written

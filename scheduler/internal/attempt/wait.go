@@ -33,8 +33,8 @@ const (
 // A window is the time in which an attempt may claim its tick, and the verdict on the tick
 // if it does not.
 type window struct {
-	deps  *Deps  // the attempt's
-	brief *Brief // the attempt's
+	deps       *Deps       // the attempt's
+	assignment *Assignment // the attempt's
 
 	until    time.Time // its end; overlap and catch-up extend it, a watched lease sets it anew
 	caughtUp bool      // the tick's own window has closed: this is catching up; once true it stays so
@@ -52,7 +52,7 @@ const setBack = 2 * time.Second
 // far that the tick comes again: the attempt would wait until then and block the job's
 // other ticks.
 func (w *window) remaining() time.Duration {
-	wall, tick := w.deps.engine.Now(), &w.brief.Tick
+	wall, tick := w.deps.engine.Now(), &w.assignment.Tick
 	if tick.Command == nil && tick.At.Sub(wall) >= setBack {
 		return 0
 	}
@@ -61,7 +61,7 @@ func (w *window) remaining() time.Duration {
 
 // patience is how long the tick may wait for a run of its job, or at a limit.
 func (w *window) patience() time.Duration {
-	if w.brief.patient() {
+	if w.assignment.patient() {
 		return forever
 	}
 	return w.remaining()
@@ -69,7 +69,7 @@ func (w *window) patience() time.Duration {
 
 // keepOpen extends the window of a patient tick that a run blocks.
 func (w *window) keepOpen() {
-	if end := w.deps.engine.Now().Add(w.deps.cfg.Window); w.brief.patient() && end.After(w.until) {
+	if end := w.deps.engine.Now().Add(w.deps.cfg.Window); w.assignment.patient() && end.After(w.until) {
 		w.until = end
 	}
 }
@@ -77,11 +77,11 @@ func (w *window) keepOpen() {
 // extendToCatchUp keeps the window open of a tick that would be missed, if it may be caught
 // up.
 func (w *window) extendToCatchUp() bool {
-	latest := w.brief.Tick.Latest
+	latest := w.assignment.Tick.Latest
 	if w.caughtUp || w.verdict.Outcome != ledger.Missed || !latest.After(w.deps.engine.Now()) {
 		return false
 	}
-	if w.brief.Job.CatchUp.Mode == jobs.CatchUpLast && w.brief.overtaken() {
+	if w.assignment.Job.CatchUp.Mode == jobs.CatchUpLast && w.assignment.overtaken() {
 		return false
 	}
 	w.caughtUp, w.until = true, latest
@@ -89,7 +89,7 @@ func (w *window) extendToCatchUp() bool {
 }
 
 // rerun reports whether another replica has begun the tick before.
-func (w *window) rerun() bool { return w.watched || w.brief.Tick.Trigger == ledger.ByRerun }
+func (w *window) rerun() bool { return w.watched || w.assignment.Tick.Trigger == ledger.ByRerun }
 
 // trigger is why the attempt runs its tick.
 func (w *window) trigger() ledger.Trigger {
@@ -99,7 +99,7 @@ func (w *window) trigger() ledger.Trigger {
 	case w.caughtUp:
 		return ledger.ByCatchUp
 	default:
-		return w.brief.Tick.Trigger
+		return w.assignment.Tick.Trigger
 	}
 }
 
@@ -112,12 +112,12 @@ func (w *window) pause(d time.Duration) bool {
 // the replica drains, or a later tick comes to which this one yields. closing would be the
 // outcome at the end of the window.
 func (w *window) wait(d time.Duration, what <-chan struct{}, closing ledger.Outcome) waking {
-	b := w.brief
+	b := w.assignment
 	overtaken := b.overtaken()
 	if overtaken && w.yields(closing) {
 		return cutOff
 	}
-	later := b.later
+	later := b.overtook
 	if overtaken {
 		later = nil
 	}
@@ -130,7 +130,7 @@ func (w *window) wait(d time.Duration, what <-chan struct{}, closing ledger.Outc
 				due = true
 			case <-what:
 				return given
-			case <-b.waits.Done():
+			case <-b.waitCtx.Done():
 				return cutOff
 			case <-later:
 				if w.yields(closing) {
@@ -140,7 +140,7 @@ func (w *window) wait(d time.Duration, what <-chan struct{}, closing ledger.Outc
 			}
 		}
 	}
-	if b.waits.Err() != nil {
+	if b.waitCtx.Err() != nil {
 		return cutOff
 	}
 	return timeUp
@@ -148,10 +148,10 @@ func (w *window) wait(d time.Duration, what <-chan struct{}, closing ledger.Outc
 
 // yields reports whether the tick is given up for a later one; closing would be its outcome.
 func (w *window) yields(closing ledger.Outcome) bool {
-	if w.caughtUp && w.brief.Job.CatchUp.Mode == jobs.CatchUpLast {
+	if w.caughtUp && w.assignment.Job.CatchUp.Mode == jobs.CatchUpLast {
 		return !w.rerun()
 	}
-	return closing == ledger.Skipped && w.brief.patient()
+	return closing == ledger.Skipped && w.assignment.patient()
 }
 
 // stop sets the last verdict. It returns false, as every step does that ends the attempt.
@@ -163,9 +163,9 @@ func (w *window) stop(v job.Verdict) bool {
 // cutShort stops an attempt that waits no longer, for the reason that ended the wait; closing
 // would be the verdict at the end of the window.
 func (w *window) cutShort(closing job.Verdict) bool {
-	b := w.brief
-	cause, last, missed := context.Cause(b.waits), b.Job.CatchUp.Mode == jobs.CatchUpLast, closing.Outcome == ledger.Missed
-	paused := b.PausedMeanwhile()
+	b := w.assignment
+	cause, last, missed := context.Cause(b.waitCtx), b.Job.CatchUp.Mode == jobs.CatchUpLast, closing.Outcome == ledger.Missed
+	paused := b.PauseVerdict()
 	switch {
 	case paused.Kind == job.Settled:
 		return w.stop(paused)
@@ -233,14 +233,14 @@ func retryDelay(tries int, took, longest time.Duration, random func(time.Duratio
 // every attempt uses the last quarter of the window. below yields a duration below a limit.
 func (w *window) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
-	if !w.brief.patient() && !w.caughtUp {
+	if !w.assignment.patient() && !w.caughtUp {
 		took = min(took, w.remaining()/4/slowFactor)
 	}
 	switch {
-	case w.brief.patient() || w.caughtUp || w.remaining() > w.deps.cfg.Window:
+	case w.assignment.patient() || w.caughtUp || w.remaining() > w.deps.cfg.Window:
 		longest = longestWait
 	case errors.Is(why, locking.ErrTaken), undecided(why):
-		crowded := min(time.Duration(max(w.brief.crowd, 1))*longestRetry, longestWait, w.remaining()/4)
+		crowded := min(time.Duration(max(w.assignment.eligible, 1))*longestRetry, longestWait, w.remaining()/4)
 		longest = max(longest, crowded)
 	}
 	return retryDelay(tries, took, longest, below)

@@ -226,7 +226,7 @@ func (p Span) again(last ledger.Entry, now time.Time, window time.Duration) job.
 // schedule is the schedule of the ticks before a replica serves the job: at each instant that of the
 // version which was the last to begin.
 func (p Span) schedule(versions []roster.JobInfo) schedule.Schedule {
-	since := served.ServedSince(roster.JobInfo{Hash: p.Job.Hash, Since: p.Begun}, versions)
+	since := served.Since(roster.JobInfo{Hash: p.Job.Hash, Since: p.Begun}, versions)
 	var earlier periods
 	for _, v := range versions {
 		if v.Hash == p.Job.Hash || !v.Since.Before(since) {

@@ -193,7 +193,7 @@ func SameJobs(self string, replicas []roster.Replica) []roster.Replica {
 
 // RankAmong is the Rank of self among live replicas with the labels, and their number. Replicas
 // with a skewed clock come after the others; lead is how far self's skewed clock is ahead.
-func RankAmong(key string, tick time.Time, self string, labels map[string]string, live []roster.Replica) (rank, crowd int, lead time.Duration) {
+func RankAmong(key string, tick time.Time, self string, labels map[string]string, live []roster.Replica) (rank, eligible int, lead time.Duration) {
 	own := job.Weight(key, tick, self)
 	right, before, skewedBefore := 0, 0, 0
 	skewed := false
@@ -207,7 +207,7 @@ func RankAmong(key string, tick time.Time, self string, labels map[string]string
 		if !job.Fits(r.Labels, labels) {
 			continue
 		}
-		crowd++
+		eligible++
 		goesBefore := r.ID != self && job.Ahead(key, tick, r.ID, self, own)
 		switch {
 		case r.State == roster.StateSkewed && goesBefore:
@@ -221,9 +221,9 @@ func RankAmong(key string, tick time.Time, self string, labels map[string]string
 	}
 	switch {
 	case !skewed:
-		return before, crowd, 0
+		return before, eligible, 0
 	case right == 0:
-		return skewedBefore, crowd, 0
+		return skewedBefore, eligible, 0
 	}
-	return right + skewedBefore, crowd, lead
+	return right + skewedBefore, eligible, lead
 }

@@ -26,10 +26,10 @@ func TestSkewedReplicasRankLast(t *testing.T) {
 		live[3].State, live[3].ClockOffset = roster.StateSkewed, &behind
 		taken := map[int]bool{}
 		for _, self := range names {
-			rank, crowd, lead := RankAmong("job", tick, self, nil, live)
+			rank, eligible, lead := RankAmong("job", tick, self, nil, live)
 			taken[rank] = true
-			if off := self == names[1] || self == names[3]; off != (rank >= 3) || crowd != 5 {
-				t.Fatalf("tick %d: %s has rank %d of %d", i, self, rank, crowd)
+			if off := self == names[1] || self == names[3]; off != (rank >= 3) || eligible != 5 {
+				t.Fatalf("tick %d: %s has rank %d of %d", i, self, rank, eligible)
 			}
 			if want := map[bool]time.Duration{true: ahead}[self == names[1]]; lead != want {
 				t.Errorf("%s waits %v, want %v", self, lead, want)

@@ -128,7 +128,7 @@ func (a *Commands) Do(ctx context.Context, command commands.Command) (commands.C
 	case err != nil:
 		return commands.Command{}, err
 	case r.known != nil:
-		return a.adopt(ctx, doing, register(command), *r.known)
+		return a.adopt(ctx, doing, idField(command), *r.known)
 	}
 	command.At = r.at
 	if command.Kind.Request() {
@@ -152,7 +152,7 @@ func (a *Commands) storeAll(ctx context.Context, doing string, command commands.
 		}
 		v.state, v.until = closed, v.at
 	}
-	_, err = a.call(ctx, doing, a.lua.learn, append(args, register(command), v.String())...)
+	_, err = a.call(ctx, doing, a.lua.learn, append(args, idField(command), v.String())...)
 	return err
 }
 
@@ -274,7 +274,7 @@ func (a *Commands) clock() time.Time {
 // reserveAt asks all nodes once, and adds their answers.
 func (a *Commands) reserveAt(ctx context.Context, doing string, command commands.Command, r reservation) (reservation, error) {
 	command.At = r.at
-	replies, err := a.call(ctx, doing, a.lua.reserve, command.ID, register(command), seriesOf(command), r.at.UnixMilli(), command.Last().UnixMilli(),
+	replies, err := a.call(ctx, doing, a.lua.reserve, command.ID, idField(command), seriesOf(command), r.at.UnixMilli(), command.Last().UnixMilli(),
 		r.by, a.hold().Milliseconds(), command.Fingerprint(), a.limit(command))
 	for _, reply := range replies {
 		switch reply.Code {
@@ -308,7 +308,7 @@ func (a *Commands) take(ctx context.Context, doing string, command commands.Comm
 	if err != nil {
 		return commands.Command{}, err
 	}
-	replies, err := a.call(ctx, doing, a.lua.take, register(command), v.String(), by, a.keep)
+	replies, err := a.call(ctx, doing, a.lua.take, idField(command), v.String(), by, a.keep)
 	if err != nil {
 		return commands.Command{}, fmt.Errorf("%w; it may still be done: check quorate audit before you retry", err)
 	}
@@ -321,7 +321,7 @@ func (a *Commands) take(ctx context.Context, doing string, command commands.Comm
 	switch {
 	case ok >= a.set.Quorum():
 	case a.set.OneStore():
-		return commands.Command{}, fmt.Errorf("%s: %w in time; it may still be done: check quorate audit before you retry", doing, a.set.Silence())
+		return commands.Command{}, fmt.Errorf("%s: %w in time; it may still be done: check quorate audit before you retry", doing, a.set.NoQuorumError())
 	default:
 		return commands.Command{}, fmt.Errorf("%s: %w: %d of %d nodes took it in time; it may still be done: check quorate audit before you retry",
 			doing, locking.ErrNoQuorum, ok, a.set.Len())
@@ -332,7 +332,7 @@ func (a *Commands) take(ctx context.Context, doing string, command commands.Comm
 // Close implements [commands.Store].
 func (a *Commands) Close(ctx context.Context, id, result string) error {
 	doing := "closing request " + id
-	all, err := a.find(ctx, doing, requestOf(id))
+	all, err := a.find(ctx, doing, requestField(id))
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -394,7 +394,7 @@ func (a *Commands) Note(ctx context.Context, command commands.Command) error {
 	}
 	v.state, v.series, v.last = closed, "note", 0
 	v.until = command.At.Add(keepNote - keepExpired).UnixMilli()
-	_, err = a.call(ctx, doing, a.lua.learn, a.keep, requestOf(command.ID), v.String())
+	_, err = a.call(ctx, doing, a.lua.learn, a.keep, requestField(command.ID), v.String())
 	return err
 }
 

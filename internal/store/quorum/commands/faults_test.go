@@ -178,7 +178,7 @@ func TestHalfTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := a.set.Nodes()[1].Call(t.Context(), a.lua.take, a.keys(), register(first), v.String(), "x", 10); r.Code != "OK" {
+		if r := a.set.Nodes()[1].Call(t.Context(), a.lua.take, a.keys(), idField(first), v.String(), "x", 10); r.Code != "OK" {
 			t.Fatalf("take = %+v", r)
 		}
 		time.Sleep(time.Second)

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/scheduler/commands"
 )
 
-// States of a register, see common.lua.
+// States of a value, see common.lua.
 const (
 	reserved      = "R"
 	open          = "O"
@@ -29,13 +29,14 @@ const keepResumed = 90 * 24 * time.Hour
 // A value is one command as nodes store it.
 type value struct {
 	state    string
-	at, last int64 // ms
-	until    int64 // ms
+	at, last int64 // the command's instant, and the last one that it takes up, ms
+	until    int64 // when a reservation or an open request expires, or a resume is dropped, ms; 0: never
 	series   string
 	print    string // fingerprint of the command
 	rest     string // JSON of the command; of a reservation, its owner
 }
 
+// String is the stored form. common.lua and parseValue read it.
 func (v value) String() string {
 	return fmt.Sprintf("%s|%d|%d|%d|%s|%s|%s", v.state, v.at, v.until, v.last, v.series, v.print, v.rest)
 }
@@ -68,7 +69,7 @@ func newValue(command commands.Command) (value, error) {
 	switch {
 	case command.Kind == commands.Resume:
 		v.until = command.At.Add(keepResumed).UnixMilli()
-	case command.Kind == commands.Pause:
+	case command.Kind == commands.Pause: // until is 0: it is kept until it is replaced
 	case command.Closed.IsZero():
 		v.state, v.until = open, command.Expires().UnixMilli()
 	default:
@@ -80,15 +81,15 @@ func newValue(command commands.Command) (value, error) {
 // command decodes the command of a value. The value must not be a reservation.
 func (v value) command() (commands.Command, error) { return commands.Decode([]byte(v.rest)) }
 
-// register is the field that stores the command by its ID.
-func register(command commands.Command) string {
+// idField is the hash field that stores a command by its ID.
+func idField(command commands.Command) string {
 	if command.Kind.Request() {
-		return requestOf(command.ID)
+		return requestField(command.ID)
 	}
 	return "k:" + command.ID
 }
 
-func requestOf(id string) string { return "a:" + id }
+func requestField(id string) string { return "a:" + id }
 
 // pauseField is the field of a series' latest pause or resume.
 func pauseField(series string) string { return "p:" + series }
@@ -96,14 +97,15 @@ func pauseField(series string) string { return "p:" + series }
 // seriesOf is the command's series as values store it.
 func seriesOf(command commands.Command) string { return url.PathEscape(command.Series()) }
 
-// NewSealed returns commands that can also be written to nodes that are sealed for a copy.
-func NewSealed(set *membership.Set) *Commands {
+// NewForCopy is New for a copy of another store: it also writes to nodes that are sealed for that copy.
+func NewForCopy(set *membership.Set) *Commands {
 	a := New(set)
 	a.lua.learn = a.lua.learn.AcceptSealed()
 	return a
 }
 
-// Copy stores the commands of another store, in the order of their times.
+// Copy stores the commands of another store, which are in the order of their times. Nodes take no
+// command that has expired, so Copy also writes all of them to the logs itself. Notes are only there.
 func (a *Commands) Copy(ctx context.Context, list []commands.Command) error {
 	var logged []transfer.Value
 	for _, command := range list {
@@ -129,8 +131,8 @@ func (a *Commands) Copy(ctx context.Context, list []commands.Command) error {
 //go:embed *.lua
 var files embed.FS
 
-// scripts are the rules of this package. Reads also work on nodes that are sealed for a
-// change of the list.
+// scripts are the Lua scripts of this package: one per file. look reads all commands in force, find
+// one, audit the logs; these also run on sealed nodes. learn stores commands that other nodes have.
 type scripts struct {
 	reserve, take, learn *membership.Script
 	look, find, audit    *membership.Script

@@ -183,8 +183,8 @@ func (l *Ledger) nameNodesOf(list []ledger.Entry) []ledger.Entry {
 
 var _ ledger.Archive = (*Ledger)(nil)
 
-// NewSealed returns a ledger that also writes jobs to nodes that are sealed for a copy.
-func NewSealed(set *membership.Set) *Ledger {
+// NewForCopy returns a ledger that also writes jobs to nodes that are sealed for a copy.
+func NewForCopy(set *membership.Set) *Ledger {
 	l := New(set)
 	l.lua.publish, l.lua.keepSet = l.lua.publish.AcceptSealed(), l.lua.keepSet.AcceptSealed()
 	return l

@@ -97,12 +97,12 @@ func (s *change) examine(ctx context.Context) error {
 	s.old.epoch.fix(s.epoch - 1)
 	s.proven = slices.ContainsFunc(s.to, s.opened)
 	// Nodes of the new list may forbid the change.
-	errs := twins(s.to)
+	errs := sameServerErrors(s.to)
 	for _, v := range s.to {
 		errs = append(errs, v.judgeServer())
 		if v.reply.Err == nil && !s.fits(v) {
-			errs = append(errs, v.node.refuse(
-				"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and delete its keys of this namespace, or list another node", v.record.names, v.record.epoch))
+			errs = append(errs, v.node.refusalf(
+				"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and delete its keys of this namespace, or list another node", v.record.listNames, v.record.epoch))
 		}
 	}
 	if !s.proven && s.closed() == 0 {
@@ -125,14 +125,14 @@ func (s *change) examine(ctx context.Context) error {
 func (s *change) clocks() []error {
 	var latest view
 	for _, v := range s.from {
-		if v.ours() && (latest.node == nil || v.offset() > latest.offset()) {
+		if v.hasListAndEpoch() && (latest.node == nil || v.offset() > latest.offset()) {
 			latest = v
 		}
 	}
 	var errs []error
 	for _, v := range s.to {
 		if behind := latest.offset() - v.offset(); v.answered() && latest.node != nil && behind > s.new.cfg.Grace/4 {
-			errs = append(errs, v.node.refuse("its clock is %v behind that of %s: correct the clocks first", behind.Round(1e8), latest.node.name))
+			errs = append(errs, v.node.refusalf("its clock is %v behind that of %s: correct the clocks first", behind.Round(1e8), latest.node.name))
 		}
 	}
 	return errs
@@ -144,7 +144,7 @@ func (s *change) closable() error {
 	var others []error
 	for _, v := range s.from {
 		switch {
-		case !v.ours() || s.isClosed(v):
+		case !v.hasListAndEpoch() || s.isClosed(v):
 		case v.record.sealedFor == "":
 			n++
 		default:
@@ -170,7 +170,7 @@ func (s *change) closes(n int, others, errs []error) error {
 // sealedForOther says how to end another change: only by finishing it, since anyone who
 // saw its seals may still open its list.
 func sealedForOther(n *Node, names string) error {
-	return n.refuse(
+	return n.refusalf(
 		"it is sealed for a change to the list [%s]: finish that one first (quorate nodes change --to its file; where a node of that list is gone for good, give its name the URL of an empty one), then change from there", names)
 }
 
@@ -190,7 +190,7 @@ func (s *change) seal(ctx context.Context) (sealedAt int64, err error) {
 			closed++
 			sealedAt = max(sealedAt, r.Int(0))
 			s.printf("%s: sealed", n.name)
-		case s.isClosed(v) && v.record.members == s.new.hash:
+		case s.isClosed(v) && v.record.listHash == s.new.hash:
 			closed++
 			sealedAt = max(sealedAt, v.record.sealedAt)
 			s.printf("%s: was opened before", n.name)
@@ -262,12 +262,12 @@ func (s *change) target() string {
 
 // opened reports whether this change has opened the node of the new list.
 func (s *change) opened(v view) bool {
-	return v.listed() && v.record.epoch == s.epoch && v.record.sealedAt != 0
+	return v.hasList() && v.record.epoch == s.epoch && v.record.sealedAt != 0
 }
 
 // inOld reports whether the node of the new list is still a member of the old one.
 func (s *change) inOld(v view) bool {
-	return v.reply.Err == nil && v.record.members == s.old.hash && v.record.epoch == s.epoch-1
+	return v.reply.Err == nil && v.record.listHash == s.old.hash && v.record.epoch == s.epoch-1
 }
 
 // closed counts the nodes of the old list that grant nothing any more: sealed for this
@@ -277,8 +277,8 @@ func (s *change) closed() int {
 }
 
 func (s *change) isClosed(v view) bool {
-	opened := v.reply.Err == nil && v.record.members == s.new.hash && v.record.epoch == s.epoch
-	return opened || v.ours() && v.record.sealedFor == s.target()
+	opened := v.reply.Err == nil && v.record.listHash == s.new.hash && v.record.epoch == s.epoch
+	return opened || v.hasListAndEpoch() && v.record.sealedFor == s.target()
 }
 
 // announce says what would be done.
@@ -287,7 +287,7 @@ func (s *change) announce() {
 		switch {
 		case s.isClosed(v):
 			s.printf("%s: is sealed or opened already", v.node.name)
-		case v.ours():
+		case v.hasListAndEpoch():
 			s.printf("%s: would be sealed", v.node.name)
 		default:
 			s.printf("%s: cannot be sealed: %s", v.node.name, v.why())
@@ -312,5 +312,5 @@ func (v view) why() string {
 	if v.reply.Err != nil {
 		return v.reply.Err.Error()
 	}
-	return "it holds the list [" + v.record.names + "]"
+	return "it holds the list [" + v.record.listNames + "]"
 }

@@ -89,7 +89,7 @@ func TestChangeOfTheList(t *testing.T) {
 			if s.Epoch() != int64(i+1) {
 				t.Errorf("change %d made epoch %d", i+1, s.Epoch())
 			}
-			at, ok := s.Vouching()
+			at, ok := s.QuorumVotesAt()
 			if wait := time.Until(at); !ok || wait <= s.Grace()-time.Second || wait > s.Grace() {
 				t.Errorf("change %d: a quorum vouches in %v (known: %v), want one grace", i+1, wait, ok)
 			}
@@ -138,7 +138,7 @@ func TestReplicaOfAFormerListIsTold(t *testing.T) {
 	s := open(t, first)
 	ready := func() bool {
 		s.Call(t.Context(), put, []string{s.Key("x")}, "v")
-		_, ok := s.Vouching()
+		_, ok := s.QuorumVotesAt()
 		return ok
 	}
 	if !ready() {
@@ -153,7 +153,7 @@ func TestReplicaOfAFormerListIsTold(t *testing.T) {
 		t.Errorf("told %d times, want once: %v", got, e)
 	}
 	s.Call(t.Context(), put.AcceptSealed(), []string{s.Key("x")}, "v")
-	if _, ok := s.Vouching(); ok {
+	if _, ok := s.QuorumVotesAt(); ok {
 		t.Error("a finish that was taken makes it ready")
 	}
 	l.Node(0).HDel("{quorate}:node", "sealed_for")

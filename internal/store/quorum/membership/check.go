@@ -49,7 +49,7 @@ func (v view) status() health.Node {
 	}
 	st.Embedded, st.Since, st.Epoch = v.record.embedded, v.record.since, v.record.epoch
 	st.SealedFor = strings.Fields(v.record.sealedNames)
-	st.Members = strings.Fields(v.record.names)
+	st.Members = strings.Fields(v.record.listNames)
 	st.Vouches = v.record.floor.Before(v.reply.NodeTime)
 	st.VouchesAt = v.record.floor.Add(-st.Offset)
 	if !st.Vouches && st.Err == nil {

@@ -15,8 +15,9 @@ import (
 // memory. Run and Join format it if the other nodes allow it.
 var ErrBlank = errors.New("it is blank")
 
-// A RefusedError says that the configurations of a node and of this client conflict.
-// Retrying cannot help. It matches locking.ErrRefused.
+// A RefusedError says that a node must not be used as configured: its record conflicts with this
+// client, its server is not suitable, or it refuses the login. A retry helps only after one of
+// them was changed. It matches locking.ErrRefused.
 type RefusedError struct {
 	Node string
 	// Reason says what the node holds or is, and what to do about it.
@@ -54,24 +55,24 @@ func (storeSilent) Error() string { return "the store does not answer" }
 
 func (storeSilent) Is(target error) bool { return target == locking.ErrNoQuorum }
 
-// refusal is locking.ErrNoQuorum when nodes have answered, and refuse.
-type refusal struct{}
+// refusedByQuorum is locking.ErrNoQuorum when so many nodes refuse that no quorum is left.
+type refusedByQuorum struct{}
 
-func (refusal) Error() string { return locking.ErrRefused.Error() }
+func (refusedByQuorum) Error() string { return locking.ErrRefused.Error() }
 
-func (refusal) Is(target error) bool {
+func (refusedByQuorum) Is(target error) bool {
 	return target == locking.ErrNoQuorum || target == locking.ErrRefused
 }
 
-// noQuorum reports too few usable nodes, with the errors of the others. It is a refusal if so many
-// refuse the login that the others are too few.
+// noQuorum returns the error when only have nodes can be used, and need are needed. It quotes the
+// others. If fewer than need accept the login, it is a RefusedError.
 func (s *Set) noQuorum(have, need int, errs []error) error {
 	refused := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || !client.RefusesLogin(err) })
 	if len(refused) > s.Len()-need {
 		return &RefusedError{Reason: "the login is refused: " + join(refused...).Error()}
 	}
 	if s.OneStore() {
-		return fmt.Errorf("%w: %w", s.Silence(), join(errs...))
+		return fmt.Errorf("%w: %w", s.NoQuorumError(), join(errs...))
 	}
 	return fmt.Errorf("%w: %d of the %d nodes needed: %w", locking.ErrNoQuorum, have, need, join(errs...))
 }
@@ -81,7 +82,7 @@ type errorList []error
 
 // join returns the non-nil errors as one, nil if there are none.
 func join(errs ...error) error {
-	switch errs = failed(errs); len(errs) {
+	switch errs = nonNil(errs); len(errs) {
 	case 0:
 		return nil
 	case 1:
@@ -90,8 +91,8 @@ func join(errs ...error) error {
 	return errorList(errs)
 }
 
-// failed returns the errors that are not nil.
-func failed(errs []error) []error {
+// nonNil removes the nil errors from errs, in place.
+func nonNil(errs []error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
@@ -109,13 +110,15 @@ func (l errorList) Unwrap() []error { return l }
 // copySeal is what a node is sealed for until a copy of another store is finished.
 const copySeal = "store-copy"
 
-// refusal says why a node refuses this client. What is the field that differs, as in
-// prelude.lua; held is the node's value.
-func (n *Node) refusal(what, held string) *RefusedError {
-	return n.refuse("%s", n.refusalText(what, held))
+// refusal says why a node must not be used. The code is the one that scripts return after CONFIG,
+// or one of this package; held is the value that the node has, or its answer.
+func (n *Node) refusal(code, held string) *RefusedError {
+	return n.refusalf("%s", n.refusalText(code, held))
 }
 
-func (n *Node) refuse(format string, args ...any) *RefusedError {
+// refusalf returns a RefusedError with this text. For one Redis it replaces "the node" by "the store",
+// and "these nodes" by "this store".
+func (n *Node) refusalf(format string, args ...any) *RefusedError {
 	reason := fmt.Sprintf(format, args...)
 	if n.set.OneStore() {
 		reason = strings.NewReplacer("the node", "the store", "these nodes", "this store").Replace(reason)

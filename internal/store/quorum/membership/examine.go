@@ -30,15 +30,15 @@ type view struct {
 
 // A record is the content of ns:node.
 type record struct {
-	name, members, grace, runID string
-	epoch                       int64
-	since                       time.Time // zero: declared as new
-	floor                       time.Time // by the node's clock
-	embedded                    bool
-	names                       string
-	served                      bool
-	sealedFor, sealedNames      string // of a change to another list
-	sealedAt                    int64  // by the clocks of the nodes that were sealed
+	name, listHash, grace, runID string
+	epoch                        int64
+	since                        time.Time // it remembers since then, by its clock; zero: it never forgot anything
+	floor                        time.Time // it abstains for ticks up to here, by its clock
+	embedded                     bool
+	listNames                    string
+	served                       bool
+	sealedFor, sealedNames       string // of a change to another list
+	sealedAt                     int64  // by the clocks of the nodes that were sealed
 }
 
 func (v view) answered() bool { return answered(v.reply.Err) }
@@ -46,13 +46,13 @@ func (v view) answered() bool { return answered(v.reply.Err) }
 func (v view) blank() bool { return errors.Is(v.reply.Err, ErrBlank) }
 
 // listed reports whether the node is formatted for the list of this Set, at any epoch.
-func (v view) listed() bool {
-	return v.reply.Err == nil && v.record.members == v.node.set.hash
+func (v view) hasList() bool {
+	return v.reply.Err == nil && v.record.listHash == v.node.set.hash
 }
 
 // ours reports whether the node is formatted for the list of this Set, at its epoch.
-func (v view) ours() bool {
-	return v.listed() && v.record.epoch == v.node.set.epoch.get()
+func (v view) hasListAndEpoch() bool {
+	return v.hasList() && v.record.epoch == v.node.set.epoch.get()
 }
 
 // usable reports whether the node is a member that may be used.
@@ -98,20 +98,21 @@ func (n *Node) unrecorded(ctx context.Context) error {
 	key := untagged(n.set.cfg.Namespace)
 	switch held, err := n.link.Holds(ctx, key); {
 	case err != nil:
-		return fmt.Errorf("it has no record, and whether it holds data of an older format in %s cannot be seen: %w", key, err)
+		return fmt.Errorf("it has no record, and its key %s cannot be checked for data of an older format: %w", key, err)
 	case held:
 		return n.refusal("format", "1")
 	}
 	return ErrBlank
 }
 
+// parseRecord reads the answer of peek.lua, by position. The last two fields may be missing.
 func parseRecord(r Reply) record {
 	if r.Err != nil || len(r.Args) < 10 {
 		return record{}
 	}
 	h := record{
-		name: r.Args[0], members: r.Args[1], epoch: r.Int(2), grace: r.Args[3], runID: r.Args[4],
-		embedded: r.Args[6] == "1", sealedFor: r.Args[7], names: r.Args[8], served: r.Args[9] != "",
+		name: r.Args[0], listHash: r.Args[1], epoch: r.Int(2), grace: r.Args[3], runID: r.Args[4],
+		embedded: r.Args[6] == "1", sealedFor: r.Args[7], listNames: r.Args[8], served: r.Args[9] != "",
 		sealedNames: cmp.Or(r.Arg(10), r.Args[7]), sealedAt: r.Int(11),
 	}
 	if since := r.Int(5); since != 0 {
@@ -122,7 +123,8 @@ func parseRecord(r Reply) record {
 	return h
 }
 
-// examine asks all nodes at once, those that are late up to so many times, and learns the epoch.
+// examine examines all nodes at once, and sets the epoch from what they say. It calls a node that
+// does not answer in time again, at most `times` times in all.
 func (s *Set) examine(ctx context.Context, times int) []view {
 	views := Each(s.nodes, func(n *Node) view {
 		v := n.examine(ctx)
@@ -151,35 +153,36 @@ func (v view) judgeServer() error {
 	case v.info == nil && !errors.As(v.reply.Err, &refusal):
 		return nil // it said nothing to judge
 	case v.info.TooOld():
-		return n.refuse("%s is Redis %s: use 6.2 or newer", n.URL(), v.info["redis_version"])
+		return n.refusalf("%s is Redis %s: use 6.2 or newer", n.URL(), v.info["redis_version"])
 	case v.info["redis_mode"] == "sentinel":
-		return n.refuse("%s is a Sentinel, which watches masters and holds no data: write it under redis.sentinel.addresses, or list independent masters", n.URL())
+		return n.refusalf("%s is a Sentinel, which watches masters and holds no data: write it under redis.sentinel.addresses, or list independent masters", n.URL())
 	case v.info["cluster_enabled"] == "1" && !n.link.URL().Cluster():
-		return n.refuse("%s runs in cluster mode: write it under redis.cluster.addresses, or list independent masters", n.URL())
+		return n.refusalf("%s runs in cluster mode: write it under redis.cluster.addresses, or list independent masters", n.URL())
 	case v.info.IsReplica():
-		return n.refuse("%s", v.replicaText())
+		return n.refusalf("%s", v.replicaText())
 	case strings.HasPrefix(v.info.Eviction(), "allkeys-"):
-		return n.refuse("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.Eviction())
+		return n.refusalf("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.Eviction())
 	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && v.info.RunID() == "":
 		return n.refusal("info", "INFO names no run_id")
 	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && n.set.Len() == 1 && v.info["master_replid"] == "":
-		return n.refuse("%s names no master_replid in INFO, so a failover would go unnoticed; set redis.durable: true if no restart and no failover loses anything", n.URL())
+		return n.refusalf("%s names no master_replid in INFO, so a failover would go unnoticed; set redis.durable: true if no restart and no failover loses anything", n.URL())
 	case errors.As(v.reply.Err, &refusal):
 		return refusal
 	}
 	return nil
 }
 
-// judge returns why the node must not be used, nil if it may.
+// judge returns what the node's answers say against using it, nil if nothing. For a node that did
+// not answer, or is blank, see reply.Err.
 func (v view) judge() error {
 	if err := v.judgeServer(); err != nil || v.reply.Err != nil {
 		return err
 	}
 	grace := strconv.FormatInt(v.node.set.cfg.Grace.Milliseconds(), 10)
 	switch {
-	case !v.listed():
-		return v.node.refusal("members", v.record.names)
-	case !v.ours():
+	case !v.hasList():
+		return v.node.refusal("members", v.record.listNames)
+	case !v.hasListAndEpoch():
 		return v.node.refusal("epoch", strconv.FormatInt(v.record.epoch, 10))
 	case v.record.name != v.node.name:
 		return v.node.refusal("name", v.record.name)
@@ -212,8 +215,8 @@ func (v view) offset() time.Duration {
 	return v.reply.offset()
 }
 
-// twins returns a refusal for each pair of nodes that are one server.
-func twins(views []view) []error {
+// sameServerErrors returns a refusal for each pair of nodes that are one server.
+func sameServerErrors(views []view) []error {
 	var errs []error
 	seen := map[string]*Node{}
 	for _, v := range views {

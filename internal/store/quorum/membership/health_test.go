@@ -78,7 +78,7 @@ func run(t *testing.T, s *membership.Set) {
 	})
 }
 
-func failed(replies []membership.Reply) (down, other int) {
+func nonNil(replies []membership.Reply) (down, other int) {
 	for _, r := range replies {
 		switch {
 		case errors.Is(r.Err, client.ErrDown):
@@ -108,12 +108,12 @@ func TestFrozenNodeCostsOneTimeout(t *testing.T) {
 	if took := time.Since(start); took < s.Timeout() {
 		t.Errorf("the frozen node was given up after %v", took)
 	}
-	if down, other := failed(replies); down != 0 || other != 1 || replies[1].Err == nil {
+	if down, other := nonNil(replies); down != 0 || other != 1 || replies[1].Err == nil {
 		t.Fatalf("first call: %+v", replies)
 	}
 	for range 100 {
 		replies = s.Call(t.Context(), echo, nil)
-		if down, other := failed(replies); down != 1 || other != 0 {
+		if down, other := nonNil(replies); down != 1 || other != 0 {
 			t.Fatalf("later calls: %+v", replies)
 		}
 	}
@@ -122,7 +122,7 @@ func TestFrozenNodeCostsOneTimeout(t *testing.T) {
 	}
 	servers[1].Thaw()
 	e.await(t, "up")
-	if down, other := failed(s.Call(t.Context(), echo, nil)); down+other != 0 {
+	if down, other := nonNil(s.Call(t.Context(), echo, nil)); down+other != 0 {
 		t.Errorf("the node is back, but %d calls failed", down+other)
 	}
 }
@@ -173,16 +173,16 @@ func TestNodeIsRetriedWithoutRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Stop(0)
-		down, other := failed(s.Call(t.Context(), echo, nil))
+		down, other := nonNil(s.Call(t.Context(), echo, nil))
 		if down != 0 || other != 1 {
 			t.Fatalf("first call: %d down, %d failed", down, other)
 		}
 		m.Start(0, true)
-		if down, _ = failed(s.Call(t.Context(), echo, nil)); down != 1 {
+		if down, _ = nonNil(s.Call(t.Context(), echo, nil)); down != 1 {
 			t.Error("the node was asked again at once")
 		}
 		time.Sleep(2 * time.Second)
-		if down, other = failed(s.Call(t.Context(), echo, nil)); down+other != 0 {
+		if down, other = nonNil(s.Call(t.Context(), echo, nil)); down+other != 0 {
 			t.Error("the node was not asked again after the pause")
 		}
 	})
@@ -209,13 +209,13 @@ func TestCallsNeverProbeWhileRunDoes(t *testing.T) {
 		s.Call(t.Context(), echo, nil)
 		for range 60 {
 			time.Sleep(time.Minute)
-			if down, other := failed(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
+			if down, other := nonNil(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
 				t.Fatalf("%d down, %d failed", down, other)
 			}
 		}
 		m.Start(0, true)
 		time.Sleep(2 * time.Second)
-		if down, other := failed(s.Call(t.Context(), echo, nil)); down+other != 0 {
+		if down, other := nonNil(s.Call(t.Context(), echo, nil)); down+other != 0 {
 			t.Error("two seconds after its return the node is still not asked")
 		}
 		if got := e.String(); got != "down node-1:6379, up node-1:6379" {
@@ -248,7 +248,7 @@ func TestShortOutageBesideALongOne(t *testing.T) {
 		synctest.Wait() // probed at once, without success
 		m.Start(1, true)
 		time.Sleep(500 * time.Millisecond)
-		if down, other := failed(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
+		if down, other := nonNil(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
 			t.Errorf("%d down, %d failed", down, other)
 		}
 	})
@@ -285,13 +285,13 @@ func TestManyCallersAtOnce(t *testing.T) {
 			for range 20 {
 				s.Call(t.Context(), echo, nil)
 				s.NodeStates()
-				s.Vouching()
+				s.QuorumVotesAt()
 			}
 		})
 	}
 	servers[2].Kill()
 	wg.Wait()
-	if down, other := failed(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
+	if down, other := nonNil(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
 		t.Errorf("%d down, %d failed", down, other)
 	}
 }

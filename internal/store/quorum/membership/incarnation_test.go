@@ -44,7 +44,7 @@ func TestRestartMovesTheFloor(t *testing.T) {
 			if moved == c.durable {
 				t.Errorf("at %d the floor is %d", r.NodeTime.UnixMilli(), r.Int(1))
 			}
-			if at, ok := s.Vouching(); !ok || at.IsZero() != c.durable {
+			if at, ok := s.QuorumVotesAt(); !ok || at.IsZero() != c.durable {
 				t.Errorf("a quorum vouches at %v (known: %v)", at, ok)
 			}
 			if told := strings.Contains(e.String(), "restarted "+server.Addr()+": the server at "+server.Addr()+" was restarted"); told == c.durable {
@@ -103,7 +103,7 @@ func TestRunFormatsNodesThatWentBlank(t *testing.T) {
 	if since := r.Int(1) - 20000; r.Err != nil || since < r.NodeTime.Add(-time.Minute).UnixMilli() {
 		t.Errorf("the node that lost its memory vouches: %+v", r)
 	}
-	if at, ok := s.Vouching(); !ok || !at.IsZero() {
+	if at, ok := s.QuorumVotesAt(); !ok || !at.IsZero() {
 		t.Errorf("the other two are a quorum, but it vouches at %v (known: %v)", at, ok)
 	}
 }
@@ -133,15 +133,15 @@ func TestRunDoesNotGuess(t *testing.T) {
 				t.Errorf("node %d: %+v", i+2, r)
 			}
 		}
-		if _, ok := s.Vouching(); ok {
+		if _, ok := s.QuorumVotesAt(); ok {
 			t.Error("blank nodes count as vouching")
 		}
 		m.Start(0, true)
 		time.Sleep(3 * time.Second)
-		if down, other := failed(s.Call(t.Context(), echo, nil)); down+other != 0 {
+		if down, other := nonNil(s.Call(t.Context(), echo, nil)); down+other != 0 {
 			t.Error("the node is back, but the blank ones are not formatted")
 		}
-		if at, ok := s.Vouching(); !ok || at.IsZero() {
+		if at, ok := s.QuorumVotesAt(); !ok || at.IsZero() {
 			t.Errorf("two nodes lost their memory, but a quorum vouches at %v (known: %v)", at, ok)
 		}
 	})
@@ -165,7 +165,7 @@ func TestRunAsksNodesThatNobodyCalls(t *testing.T) {
 		time.Sleep(time.Hour)
 		m.Node(0).HSet("{quorate}:node", "run_id", "former")
 		time.Sleep(11 * time.Second)
-		at, ok := s.Vouching()
+		at, ok := s.QuorumVotesAt()
 		if d := time.Until(at); !ok || d < 8*time.Second || d > 20*time.Second {
 			t.Errorf("a quorum vouches in %v (known: %v)", d, ok)
 		}

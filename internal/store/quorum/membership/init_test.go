@@ -124,7 +124,7 @@ func TestOffsetsAreMeasured(t *testing.T) {
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if at, ok := s.Vouching(); !ok || time.Until(at) > time.Minute || at.IsZero() {
+	if at, ok := s.QuorumVotesAt(); !ok || time.Until(at) > time.Minute || at.IsZero() {
 		t.Errorf("not by the local clock: a quorum vouches at %v (known: %v)", at, ok)
 	}
 }

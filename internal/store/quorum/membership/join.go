@@ -13,7 +13,7 @@ import (
 // Join examines all nodes and formats blank ones if that is safe. A replica must call
 // it first.
 //
-// It returns nil when a quorum of nodes is formatted for this list; Vouching then tells
+// It returns nil when a quorum of nodes is formatted for this list; QuorumVotesAt then tells
 // whether they abstain for a while. The error matches locking.ErrRefused (the
 // *RefusedErrors, joined) when the configuration must be changed. It matches
 // locking.ErrNoQuorum when Join should be retried later: too few nodes answer or take writes,
@@ -35,8 +35,8 @@ func (s *Set) Join(ctx context.Context) error {
 		return s.noQuorum(formatted, s.Quorum(), append(failures(views), err))
 	}
 	s.epoch.fix(s.epoch.get())
-	written := nodesOf(views, func(v view) bool { return v.ours() || v.blank() })
-	unwritable := failed(Each(written, func(n *Node) error { return tryWrites(ctx, n) }))
+	written := nodesOf(views, func(v view) bool { return v.hasListAndEpoch() || v.blank() })
+	unwritable := nonNil(Each(written, func(n *Node) error { return tryWrites(ctx, n) }))
 	switch n := formatted - len(unwritable); {
 	case n >= s.Quorum():
 		return nil
@@ -49,7 +49,7 @@ func (s *Set) Join(ctx context.Context) error {
 
 // counts returns how many nodes are formatted for this list, and how many are blank.
 func counts(views []view) (ours, blank int) {
-	return len(nodesOf(views, view.ours)), len(nodesOf(views, view.blank))
+	return len(nodesOf(views, view.hasListAndEpoch)), len(nodesOf(views, view.blank))
 }
 
 // setAside removes nodes that a change of the list has left behind because they did not
@@ -84,7 +84,7 @@ func nodesOf(views []view, is func(view) bool) []*Node {
 
 // judgeAll returns every reason not to use these nodes together.
 func judgeAll(views []view) error {
-	errs := twins(views)
+	errs := sameServerErrors(views)
 	for _, v := range views {
 		errs = append(errs, v.judge())
 	}
@@ -133,7 +133,7 @@ const (
 // format formats the blank nodes, and returns their number.
 func format(ctx context.Context, views []view, since int) (int, error) {
 	blank := nodesOf(views, view.blank)
-	errs := failed(Each(blank, func(n *Node) error { return n.format(ctx, since) }))
+	errs := nonNil(Each(blank, func(n *Node) error { return n.format(ctx, since) }))
 	return len(blank) - len(errs), join(errs...)
 }
 
@@ -200,7 +200,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 
 // declareNew lets nodes that were formatted before vote at once.
 func declareNew(ctx context.Context, views []view) error {
-	return join(Each(nodesOf(views, view.ours), func(n *Node) error {
+	return join(Each(nodesOf(views, view.hasListAndEpoch), func(n *Node) error {
 		r := n.run(ctx, n.set.rules.init, nil)
 		switch {
 		case r.Err != nil:
@@ -217,5 +217,5 @@ func servedError(n *Node) error {
 	if !n.set.OneStore() {
 		text += "; blank nodes beside it are formatted by the replicas and vouch after one restart_grace"
 	}
-	return n.refuse("%s", text)
+	return n.refusalf("%s", text)
 }

@@ -313,7 +313,7 @@ func TestFirstStartAbstainsForOneGrace(t *testing.T) {
 		c := b.config
 		e := watch(&c)
 		s := open(t, c)
-		if _, ok := s.Vouching(); ok {
+		if _, ok := s.QuorumVotesAt(); ok {
 			t.Error("a Set that has heard nothing knows who vouches")
 		}
 		before := time.Now()
@@ -321,7 +321,7 @@ func TestFirstStartAbstainsForOneGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := time.Now()
-		at, ok := s.Vouching()
+		at, ok := s.QuorumVotesAt()
 		slack := after.Sub(before) + time.Millisecond // of the measured offset
 		if !ok || at.Before(before.Add(s.Grace()-slack)) || at.After(after.Add(s.Grace()+slack)) {
 			t.Errorf("at %v a quorum vouches at %v (known: %v), want one grace later", after, at, ok)
@@ -332,7 +332,7 @@ func TestFirstStartAbstainsForOneGrace(t *testing.T) {
 		if err := s.Init(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
-		if at, ok := s.Vouching(); !ok || !at.IsZero() {
+		if at, ok := s.QuorumVotesAt(); !ok || !at.IsZero() {
 			t.Errorf("after Init a quorum vouches at %v (known: %v)", at, ok)
 		}
 	})

@@ -99,7 +99,7 @@ func TestInitSeesAClaimAtTheLastMoment(t *testing.T) {
 	if err := declareNew(t.Context(), views); !errors.Is(err, locking.ErrRefused) {
 		t.Errorf("declared a node new that has served: %v", err)
 	}
-	if at, ok := s.Vouching(); !ok || at.IsZero() {
+	if at, ok := s.QuorumVotesAt(); !ok || at.IsZero() {
 		t.Errorf("it vouches at %v (known: %v)", at, ok)
 	}
 }

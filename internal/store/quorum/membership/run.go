@@ -84,7 +84,7 @@ func (n *Node) probe(ctx context.Context) {
 			inUse = append(inUse, view{node: o, info: client.Info{"run_id": c.runID}})
 		}
 	}
-	err := join(append([]error{v.judge()}, twins(inUse)...)...)
+	err := join(append([]error{v.judge()}, sameServerErrors(inUse)...)...)
 	if before := n.learn(func(st *state) { st.unfit = err }); err == nil {
 		n.observe(ctx, v.reply)
 		_ = tryWrites(ctx, n) // current tells it

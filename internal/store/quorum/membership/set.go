@@ -2,10 +2,10 @@
 // checks a node's identity in every script, formats blank nodes, lets restarted nodes
 // abstain, and changes the list of nodes. Package client carries the calls.
 //
-// Its words: the list is the names of the nodes, and its epoch counts its changes. A
-// record is what a node stores of itself. A view is what one examination of a node found:
-// its INFO and its record. A state is what all its replies have told this process so far.
-// A health.Node says it to operators.
+// Its words: the list is the names of the nodes; the epoch is how often the list was changed. A
+// record is what a node stores of itself. A view is what one examination of a node found: its INFO
+// and its record. A state is what all replies of a node have told this process so far. A
+// health.Node is what operators see of a node.
 //
 // # A request
 //
@@ -37,20 +37,20 @@
 // A seal stores the target: the hash of the new list and its epoch. No other target
 // ever replaces it, so a change that was begun must be finished. Nodes in both lists
 // refuse replicas that start too early with the new list. A new list without nodes of
-// the old one looks like a new cluster until it is opened. The old list stays closed
-// while fewer than Q of its nodes are without a seal, whether they never had one or
-// lost it.
+// the old one looks like a new cluster until it is opened. The old list
+// can be used again only if a quorum (Q) of its nodes has no seal, because they never had
+// one or have lost it.
 //
-// A replica that was frozen during a change is refused by its list. If the list was changed
-// back meanwhile, it is refused by its epoch, which is in three places: in the record of
-// each node, where FORMAT and OPEN put it; in the replica's Set, fixed by Join; and in
+// Nodes refuse a replica that was frozen during a change, because its list is another one. If
+// the list was changed back meanwhile, they refuse it because its epoch is. The epoch is in
+// three places: in the record of each node, where FORMAT and OPEN put it; in the replica's Set, fixed by Join; and in
 // the header of each request. members.lua compares them.
 //
 // # The node's record
 //
 // Every key begins with ns, the namespace in braces: {quorate}:node. So all keys of a
 // namespace have the same hash tag. The hash ns:node is written by FORMAT, INIT, SEAL,
-// OPEN and the checks before every script:
+// OPEN, SERVICE, FORGET, copies and the checks before every script:
 //
 //	member        compared with each request: the node's name, as the replicas list
 //	              it; hash of the sorted names of the list; epoch, the number of
@@ -63,6 +63,7 @@
 //	embedded      1: a node without a run_id, for development
 //	served        1: a replica has written here, or the list was changed; the node
 //	              cannot be declared new
+//	service       the name of the service that the namespace belongs to
 //	sealed_for    while sealed: the target, hash:epoch
 //	sealed_names  while sealed: the names of that list
 //	sealed_at     while sealed: the latest reading of its clock, ms; after a
@@ -111,10 +112,12 @@ type Set struct {
 // An epoch counts the changes of the list. Every request carries it, so nodes refuse replicas
 // with a former list, also if the list was changed back.
 type epoch struct {
-	mu       sync.Mutex
-	count    int64 // as learned from the nodes
-	fixed    bool  // a quorum agreed: the count does not change any more
-	sealedAt int64 // latest clock reading of the seals of the list before, ms; 0 without one
+	mu    sync.Mutex
+	count int64 // as learned from the nodes
+	fixed bool  // a quorum agreed: the count does not change any more
+	// sealedAt is the latest clock reading at which a node was sealed for the change to this list, ms;
+	// 0: it was never changed. FORMAT passes it to blank nodes.
+	sealedAt int64
 }
 
 // Open returns the Set of cfg without contacting any node. It must be closed.
@@ -129,7 +132,7 @@ func Open(cfg Config) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: client.NewLink(c.Name, u, wire(s, i))})
+		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: client.NewLink(c.Name, u, clientConfig(s, i))})
 	}
 	sorted := slices.Sorted(slices.Values(s.Names()))
 	sum := sha256.Sum256([]byte(strings.Join(sorted, "\n")))
@@ -137,8 +140,8 @@ func Open(cfg Config) (*Set, error) {
 	return s, nil
 }
 
-// wire is how to reach the i-th node.
-func wire(s *Set, i int) client.Config {
+// clientConfig returns how to connect to the i-th node.
+func clientConfig(s *Set, i int) client.Config {
 	cfg := &s.cfg
 	out := client.Config{
 		Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS, Dial: cfg.Dial, Transport: cfg.Transport,
@@ -194,11 +197,10 @@ func (s *Set) JobKey(job, part string) string {
 	return prefix(s.cfg.Namespace) + "job:" + job + ":" + part
 }
 
-// Lacking returns nil unless Run is running and so many nodes are down that no quorum
-// is left. Then it returns a reply per node, with an error for nodes that are down.
-// Callers should not ask the others for a claim: it would only cause load and leave
-// remains.
-func (s *Set) Lacking() []Reply {
+// RepliesIfNoQuorum returns nil as long as a quorum of nodes is up. Otherwise it returns a reply for
+// each node, with an error if the node is down. Callers then should not ask the others for a claim:
+// that only costs load, and leaves votes behind. Without Run it always returns nil.
+func (s *Set) RepliesIfNoQuorum() []Reply {
 	if !s.running.Load() {
 		return nil
 	}
@@ -233,9 +235,9 @@ func (s *Set) wakeRun() {
 	}
 }
 
-// Learn finds the epoch without changing anything on the nodes, for callers that have
-// not joined.
-func (s *Set) Learn(ctx context.Context) { s.examine(ctx, 1) }
+// LearnEpoch reads the epoch from the nodes and changes nothing there, for callers that have not
+// joined.
+func (s *Set) LearnEpoch(ctx context.Context) { s.examine(ctx, 1) }
 
 // get returns the epoch, 0 until learn or fix found another.
 func (e *epoch) get() int64 {
@@ -256,7 +258,7 @@ func (e *epoch) fix(count int64) {
 func (e *epoch) learn(views []view, quorum int) {
 	count, agreed, holders := int64(0), false, map[int64]int{}
 	for _, v := range views {
-		if !v.listed() {
+		if !v.hasList() {
 			continue
 		}
 		if holders[v.record.epoch]++; holders[v.record.epoch] >= quorum {
@@ -271,7 +273,7 @@ func (e *epoch) learn(views []view, quorum int) {
 		e.count, e.fixed = count, agreed
 	}
 	for _, v := range views {
-		if v.listed() && v.record.epoch == e.count && v.record.sealedFor == "" {
+		if v.hasList() && v.record.epoch == e.count && v.record.sealedFor == "" {
 			e.sealedAt = max(e.sealedAt, v.record.sealedAt)
 		}
 	}
@@ -286,8 +288,9 @@ func (s *Set) Quorum() int { return len(s.nodes)/2 + 1 }
 // OneStore reports whether one Redis keeps everything, in place of a list of nodes.
 func (s *Set) OneStore() bool { return s.Len() == 1 && s.nodes[0].name == SingleName }
 
-// Silence is locking.ErrNoQuorum, in other words for one store.
-func (s *Set) Silence() error {
+// NoQuorumError returns locking.ErrNoQuorum. For one store it returns an error that matches it, and
+// whose text does not speak of nodes.
+func (s *Set) NoQuorumError() error {
 	if s.OneStore() {
 		return storeSilent{}
 	}
@@ -306,8 +309,8 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// List returns the names of the nodes as a locking.Poll has them, and a hash that identifies the
-// list.
+// List returns a number that identifies the list, and the names of the nodes, as the fields of
+// locking.Poll. Unlike the hash that nodes compare, the number depends on the order of the nodes.
 func (s *Set) List() (id uint32, names *[locking.MostNodes]string) {
 	hash, names := fnv.New32a(), new([locking.MostNodes]string)
 	for i, name := range s.Names() {
@@ -323,13 +326,13 @@ func (s *Set) Call(ctx context.Context, script *Script, keys []string, args ...a
 	return Each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
 }
 
-// Answers returns the replies of the nodes that answered. With fewer than a quorum the
-// error matches locking.ErrNoQuorum and quotes the others. It also matches
-// locking.ErrRefused if nodes refused it. Doing describes the operation.
+// Answers returns the replies without an error. If they are fewer than a quorum, the error matches
+// locking.ErrNoQuorum and quotes the other replies. It also matches locking.ErrRefused if so many
+// nodes refuse that no quorum is left. Doing describes the operation.
 func (s *Set) Answers(doing string, replies []Reply) ([]Reply, error) {
 	var good []Reply
 	var errs errorList
-	refuse, silence := 0, s.Silence()
+	refuse, silence := 0, s.NoQuorumError()
 	for _, r := range replies {
 		if r.Err == nil {
 			good = append(good, r)
@@ -344,7 +347,7 @@ func (s *Set) Answers(doing string, replies []Reply) ([]Reply, error) {
 		return good, nil
 	}
 	if refuse > s.Len()-s.Quorum() {
-		silence = refusal{}
+		silence = refusedByQuorum{}
 	}
 	if s.OneStore() {
 		return nil, fmt.Errorf("%s: %w: %w", doing, silence, replies[0].Err)
@@ -390,9 +393,9 @@ func (s *Set) NodeStates() []NodeState {
 	return all
 }
 
-// Vouching returns when a quorum of the nodes votes on ticks again, by the local clock;
-// zero if it does now. Ok is false while fewer than a quorum are up and known.
-func (s *Set) Vouching() (at time.Time, ok bool) {
+// QuorumVotesAt returns when a quorum of the nodes will vote on ticks, by the local clock; zero if it
+// votes now. Ok is false while fewer than a quorum are up and known.
+func (s *Set) QuorumVotesAt() (at time.Time, ok bool) {
 	at, ok = s.quorumOf(func(c state) bool {
 		return c.cause == nil && c.unfit == nil && c.refusal == nil && c.unwritable == nil
 	})
@@ -402,8 +405,8 @@ func (s *Set) Vouching() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// quorumOf returns when a quorum of the nodes accepted by counts votes, false if too
-// few are known.
+// quorumOf returns when a quorum no longer abstains, of those nodes for which counts returns true.
+// It returns false if too few are known.
 func (s *Set) quorumOf(counts func(state) bool) (time.Time, bool) {
 	var moments []time.Time
 	for _, n := range s.nodes {
@@ -456,9 +459,9 @@ func (s *Set) offsets() []skew {
 	return list
 }
 
-// Service returns the name of the service that the namespace belongs to; "" if it was never
-// named. A name is kept by nodes that have none, with replace by all that answer. The error
-// matches locking.ErrNoQuorum when too few do.
+// Service returns the name of the service that the namespace belongs to; "" if it was never named.
+// Before, nodes without a name store the given one, with replace all nodes do; "" stores nothing. The
+// error matches locking.ErrNoQuorum when too few nodes answer.
 func (s *Set) Service(ctx context.Context, name string, replace bool) (string, error) {
 	instead := 0
 	if replace {
@@ -471,8 +474,8 @@ func (s *Set) Service(ctx context.Context, name string, replace bool) (string, e
 	return serviceOf(replies), nil
 }
 
-// serviceOf is the name that most nodes have. Of two that were kept at the same time by as many
-// nodes, all replicas take that of the first node.
+// serviceOf returns the name that most nodes have. If two names are on equally many nodes, the first
+// node in the configuration decides, so all replicas agree.
 func serviceOf(replies []Reply) string {
 	count := map[string]int{}
 	var names []string

@@ -92,7 +92,7 @@ func TestNodesThatTakeNoWrites(t *testing.T) {
 			c.spoil(t, servers[0])
 			write(s)
 			redistest.Await(t, "one does not vote", func(context.Context) bool { return votes(s) == 2 })
-			if at, ok := s.Vouching(); !ok || !at.IsZero() {
+			if at, ok := s.QuorumVotesAt(); !ok || !at.IsZero() {
 				t.Errorf("two of three vote, but it says %v, %v", at, ok)
 			}
 			checks := checked(t, first)
@@ -107,7 +107,7 @@ func TestNodesThatTakeNoWrites(t *testing.T) {
 			}
 			c.spoil(t, servers[1])
 			write(s)
-			redistest.Await(t, "no quorum votes", func(context.Context) bool { _, ok := s.Vouching(); return !ok })
+			redistest.Await(t, "no quorum votes", func(context.Context) bool { _, ok := s.QuorumVotesAt(); return !ok })
 			if text := errors.Join(s.Unusable()...).Error(); strings.Count(text, c.want) != 2 {
 				t.Errorf("unusable: %s", text)
 			}

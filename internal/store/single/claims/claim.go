@@ -28,7 +28,7 @@ const streamPlain = "lock"
 type try struct {
 	locker  *Locker
 	req     locking.Request
-	asks    protocol.Try // the request, for the rules; its owner is a value that no other try has
+	ruleTry protocol.Try // the request, for the rules; its owner is a value that no other try has
 	lease   kv.Key       // of its claim
 	begun   time.Time    // before the first request of the transaction that won, or may have won
 	silence error        // why the last transaction without an answer had none
@@ -40,16 +40,16 @@ type try struct {
 }
 
 func newTry(l *Locker, req locking.Request, owner string) *try {
-	t := &try{locker: l, req: req, asks: protocol.Try{
+	t := &try{locker: l, req: req, ruleTry: protocol.Try{
 		Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside, TTL: req.TTL.Milliseconds(),
 		Mode: protocol.Mode(req.Mode == locking.AtLeastOnce),
 	}}
-	if t.asks.Plain {
-		t.asks.Stream = streamPlain
+	if t.ruleTry.Plain {
+		t.ruleTry.Stream = streamPlain
 	} else {
-		t.asks.Tick = req.Tick.UnixMilli()
+		t.ruleTry.Tick = req.Tick.UnixMilli()
 	}
-	t.lease = records.LeaseKey(req.Name, records.Claim{Stream: t.asks.Stream, Tick: t.asks.Tick, Overlaps: t.asks.Overlaps})
+	t.lease = records.LeaseKey(req.Name, records.Claim{Stream: t.ruleTry.Stream, Tick: t.ruleTry.Tick, Overlaps: t.ruleTry.Overlaps})
 	return t
 }
 
@@ -111,18 +111,18 @@ func (t *try) steps(ctx context.Context) (*lease, error) {
 	}
 
 	// 2. An earlier transaction without an answer may have made the claim.
-	if c := v.claims.Of(t.asks.Owner); t.unsure && c.Open() {
+	if c := v.claims.Of(t.ruleTry.Owner); t.unsure && c.Open() {
 		return t.found(v, c)
 	}
 
 	// 3. The rules decide. LOCK says which token comes next, COMMIT accepts the claim.
 	n := t.locker.node(v)
-	s, seen := protocol.Lock(v.state(), n, t.asks)
+	s, seen := protocol.Lock(v.state(), n, t.ruleTry)
 	if seen.Code != protocol.OK {
 		return nil, t.refused(ctx, v, seen, 0)
 	}
 	bid := protocol.Bid{Token: max(protocol.TokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
-	s, got := protocol.Commit(s, v.forToken(n), t.asks, bid)
+	s, got := protocol.Commit(s, v.forToken(n), t.ruleTry, bid)
 	if got.Code != protocol.OK {
 		return nil, t.refused(ctx, v, got, seen.Fence)
 	}
@@ -142,7 +142,7 @@ func (t *try) steps(ctx context.Context) (*lease, error) {
 	// 5. It is won.
 	l, err := t.granted(bid, knownLease{incarnation: v.stamp.Incarnation, version: o.Version, lease: t.leaseOf(v, bid.Token), at: sent, clock: o.Stamp.Now})
 	if err == nil {
-		l.afterClaim = v.afterWon(txn, o)
+		l.afterClaim = v.viewAfterClaim(txn, o)
 	}
 	return l, err
 }
@@ -154,7 +154,7 @@ func (t *try) found(v view, c records.Claim) (*lease, error) {
 		return nil, t.unanswered(errOtherIncarnation)
 	}
 	h := knownLease{incarnation: t.incarnation, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
-	if h.lease.Owner == t.asks.Owner {
+	if h.lease.Owner == t.ruleTry.Owner {
 		h.version = v.versions[t.lease]
 	}
 	return t.granted(protocol.Bid{Token: c.Token, Attempt: c.Attempt, Note: c.Note}, h)
@@ -178,7 +178,7 @@ func (t *try) uncommitted(ctx context.Context, v view, err error) error {
 // readToClaim reads what a claim decides on, and leases that it may drop. Only a claim that
 // overlaps no others needs all of them.
 func (t *try) readToClaim(ctx context.Context) (view, error) {
-	if !t.asks.Overlaps {
+	if !t.ruleTry.Overlaps {
 		return t.locker.readPruned(ctx, t.req.Name)
 	}
 	v, err := t.read(ctx)
@@ -193,12 +193,12 @@ func (t *try) readToClaim(ctx context.Context) (view, error) {
 // read reads what decides on the claim: a tick that may run beside others needs the job's
 // lease and its own, all others need all leases. More may be an entry.
 func (t *try) read(ctx context.Context, more ...kv.Key) (v view, err error) {
-	if t.asks.Overlaps {
+	if t.ruleTry.Overlaps {
 		v, err = t.locker.read(ctx, t.req.Name, append(more, records.LeaseKey(t.req.Name, records.Claim{}), t.lease)...)
 	} else {
 		v, err = t.locker.readAll(ctx, t.req.Name, more...)
 	}
-	if v.leases[t.lease].Owner == t.asks.Owner {
+	if v.leases[t.lease].Owner == t.ruleTry.Owner {
 		delete(v.ends, t.lease) // it knows when it wrote it
 	}
 	return v, err
@@ -226,7 +226,7 @@ func (t *try) claimTxn(v view, after records.Claims, bid protocol.Bid) kv.Txn {
 		v.compare(&txn, records.ForgottenKey())
 	}
 	txn.Put = append(txn.Put, records.Put(records.ClaimsKey(t.req.Name), after), records.Put(t.lease, t.leaseOf(v, bid.Token)))
-	if !t.asks.Plain {
+	if !t.ruleTry.Plain {
 		txn.Put = append(txn.Put, t.entry(bid, records.Started, t.req.Note))
 	}
 	return txn
@@ -235,15 +235,15 @@ func (t *try) claimTxn(v view, after records.Claims, bid protocol.Bid) kv.Txn {
 // leaseOf is the lease of the claim with the token, from the moment of the view on.
 func (t *try) leaseOf(v view, token uint64) records.Lease {
 	return records.Lease{
-		Owner: t.asks.Owner, Token: token, Until: v.stamp.Now.UnixMilli() + t.asks.TTL, TTL: t.asks.TTL, Evicted: v.evicted(t.lease),
+		Owner: t.ruleTry.Owner, Token: token, Until: v.stamp.Now.UnixMilli() + t.ruleTry.TTL, TTL: t.ruleTry.TTL, Evicted: v.evicted(t.lease),
 	}
 }
 
 // entry is the write of the run's entry.
 func (t *try) entry(bid protocol.Bid, k records.Kind, note []byte) kv.Write {
 	e := records.Entry{
-		Kind: k, Stream: t.asks.Stream, Tick: t.asks.Tick, Token: bid.Token, Attempt: bid.Attempt,
-		Owner: t.asks.Owner, Holder: t.req.Holder, Note: records.Note(note),
+		Kind: k, Stream: t.ruleTry.Stream, Tick: t.ruleTry.Tick, Token: bid.Token, Attempt: bid.Attempt,
+		Owner: t.ruleTry.Owner, Holder: t.req.Holder, Note: records.Note(note),
 	}
 	return records.Put(records.EntryKey(t.req.Name, e), e)
 }
@@ -251,11 +251,11 @@ func (t *try) entry(bid protocol.Bid, k records.Kind, note []byte) kv.Write {
 // entryKeys are the keys of the entries that transactions of the try may have made. The entry
 // of a run also tells that a transaction without an answer has ended it.
 func (t *try) entryKeys() (keys []kv.Key) {
-	if t.asks.Plain {
+	if t.ruleTry.Plain {
 		return nil
 	}
 	for _, token := range t.tokens {
-		keys = append(keys, records.EntryKey(t.req.Name, records.Entry{Stream: t.asks.Stream, Tick: t.asks.Tick, Token: token}))
+		keys = append(keys, records.EntryKey(t.req.Name, records.Entry{Stream: t.ruleTry.Stream, Tick: t.ruleTry.Tick, Token: token}))
 	}
 	return keys
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Release implements locking.Lease: rule N5, repeated until the store acknowledges it, the
-// deadline has passed, or ctx has ended. A store that refuses may accept it later, unless the
-// note is too large, and a commit that has lost may win. Once the store has decided, later calls
-// return the same. If the deadline passed first, the error matches ErrLeaseLost, and
-// ErrNoQuorum or ErrRefused.
+// Release implements locking.Lease: rule N5. It repeats the request, also after a refusal or a lost
+// commit, until the store acknowledges it, the deadline passes or ctx ends. It does not repeat a
+// request whose note is too large. Once the store has decided, later calls return the same error. If
+// the deadline passes before that, the error matches ErrLeaseLost, and ErrNoQuorum or ErrRefused.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	err := l.finish(ctx, note, false)
-	// About one run of a hundred bounds the entries of its job. Chance leaves no job out.
+	// Trim the entries of the job after about one run in a hundred. A counter could always miss the
+	// same job; a random number does not.
 	if trim := l.t.locker.cfg.Trim; trim != nil && !l.claim.Tick.IsZero() && rand.N(100) == 0 {
 		_ = trim(ctx, l.claim.Name) // or after a later run
 	}
@@ -61,7 +61,8 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	}
 }
 
-// endedWith marks the lease as ended, and returns the result.
+// endedWith marks the lease as ended. It returns the result with the name and the token; later calls
+// of Release return it bare.
 func (l *lease) endedWith(result error) error {
 	l.ended, l.result = true, result
 	return l.failed("releasing", result)
@@ -71,31 +72,32 @@ func (l *lease) endedWith(result error) error {
 // answer, or none if the transaction lost.
 func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (protocol.Code, error) {
 	t := l.t
-	v, compared, err := l.beforeEnd(ctx)
+	v, compared, err := l.viewToFinish(ctx)
 	if err != nil {
 		return "", kv.Failed("reading it", err)
 	}
-	if code := v.endOf(t.asks.Owner); code != "" {
-		return code, nil // by an earlier request, or in a transaction of its own: the entry stays
+	if code := v.endOf(t.ruleTry.Owner); code != "" {
+		return code, nil // an earlier request or the function's transaction has ended it: keep its entry
 	}
 	n := t.locker.node(v)
+	// Add the claim again if the store has lost it. If another claim excludes it, FINISH says Late.
 	s, _ := l.join(v, n)
-	s, a := protocol.Finish(s, n, t.asks, protocol.End{Handover: handover})
+	s, a := protocol.Finish(s, n, t.ruleTry, protocol.End{Handover: handover})
 	if v.versions[records.ClaimsKey(t.req.Name)] == 0 && a.Code == protocol.Late {
 		return a.Code, nil // the name was forgotten: leave nothing of it
 	}
 	after := v.after(s)
 	for i, e := range after.Earlier {
-		if e.Owner == t.asks.Owner && e.Open() {
+		if e.Owner == t.ruleTry.Owner && e.Open() {
 			after.Earlier[i].Ended, after.Earlier[i].Handed = a.Code, handover
 		}
 	}
 	txn := kv.Txn{Put: []kv.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
 	v.compare(&txn, append(compared, records.ClaimsKey(t.req.Name))...)
-	if v.claims.Of(t.asks.Owner).Owner == "" {
-		v.compareLeases(&txn) // they did not exclude it
+	if v.claims.Of(t.ruleTry.Owner).Owner == "" {
+		v.compareLeases(&txn) // the claim is added again: none of the leases that were read excludes it
 	}
-	if !t.asks.Plain {
+	if !t.ruleTry.Plain {
 		txn.Put = append(txn.Put, t.entry(l.bid, endKinds[a.Code], note))
 	}
 	o, _, err := t.locker.commit(ctx, v, txn)
@@ -105,12 +107,11 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 	return a.Code, nil
 }
 
-// beforeEnd returns what FINISH decides on, and what its transaction compares besides the
-// claims. The first time, nothing is read if the lease lasts even by the latest time that the
-// store's clock may show. The transaction then compares all that the decision rests on: the
-// incarnation, the claims as the claim has left them, and the lease, which an operator may have
-// taken. If one of them is not as it was, the transaction loses, and the next one reads.
-func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
+// viewToFinish returns the view for FINISH, and the keys that its transaction compares besides the
+// claims. The first call reads nothing if the lease certainly lasts: it returns what the store had
+// after the claim. The transaction then also compares the incarnation and the lease, which an
+// operator may have taken. If something has changed, it loses, and the next call reads.
+func (l *lease) viewToFinish(ctx context.Context) (view, []kv.Key, error) {
 	if l.afterClaim != nil {
 		v := *l.afterClaim
 		l.afterClaim = nil
@@ -124,9 +125,9 @@ func (l *lease) beforeEnd(ctx context.Context) (view, []kv.Key, error) {
 	return v, nil, err
 }
 
-// afterWon is the view of a name after the transaction of a claim that won, with the lease of
+// viewAfterClaim is the view of a name after the transaction of a claim that won, with the lease of
 // this claim alone. It is nil if the transaction has noted a new incarnation, whose version is unknown.
-func (v view) afterWon(t kv.Txn, o kv.Outcome) *view {
+func (v view) viewAfterClaim(t kv.Txn, o kv.Outcome) *view {
 	if v.newIncarnation {
 		return nil
 	}
@@ -194,13 +195,14 @@ func (t *try) void(ctx context.Context) error {
 	}
 }
 
-// voidTxn is the transaction that voids the claim. The transaction that makes the claim may still be in flight. If the claim is missing, VOID rewrites a record which that
-// transaction compares, so it loses. Nothing is needed if the record has changed already.
+// voidTxn returns the transaction that voids the claim. The one that makes the claim may still be in
+// flight. If the claim is missing, voidTxn rewrites a record that both compare, so the claim's
+// transaction loses. If that record has changed since, it has lost, and nothing is needed.
 func (t *try) voidTxn(v view) (txn kv.Txn, needed bool) {
 	k := records.ClaimsKey(t.req.Name)
-	mine := v.claims.Of(t.asks.Owner)
+	mine := v.claims.Of(t.ruleTry.Owner)
 	for _, entry := range t.entryKeys() {
-		if v.entries[entry].Owner == t.asks.Owner && mine.Ended == "" { // two tries may have had one token
+		if v.entries[entry].Owner == t.ruleTry.Owner && mine.Ended == "" { // two tries may have had one token
 			txn.Delete = append(txn.Delete, entry)
 		}
 	}
@@ -213,39 +215,40 @@ func (t *try) voidTxn(v view) (txn kv.Txn, needed bool) {
 		txn.Put = []kv.Write{records.Put(records.ForgottenKey(), v.forgotten)}
 		return txn, true
 	}
-	s, _ := protocol.Void(v.state(), t.locker.node(v), t.asks, false)
+	s, _ := protocol.Void(v.state(), t.locker.node(v), t.ruleTry, false)
 	after := v.after(s)
 	for i, e := range after.Earlier {
-		after.Earlier[i].Void = e.Void || e.Owner == t.asks.Owner && e.Ended == ""
+		after.Earlier[i].Void = e.Void || e.Owner == t.ruleTry.Owner && e.Ended == ""
 	}
 	txn.Put = []kv.Write{records.Put(k, after)}
 	return txn, true
 }
 
-// Settle finds out whether a transaction of its own has ended the run, whose COMMIT may have had
-// no answer. It waits until no such transaction is under way. It returns whether the run has
-// ended, with the note that was stored. It tries until ctx ends: then the error matches
+// Settle finds out whether the function has ended its run in a transaction, whose COMMIT may have had
+// no answer. It waits until no such transaction is in flight, and returns whether the run has ended,
+// with the note that was stored. It tries until ctx ends: then the error matches
 // locking.ErrNoQuorum, or locking.ErrRefused.
 func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
 	for wait := time.Duration(0); ; wait = l.t.locker.cfg.nextPause(wait) {
 		v, known, err := l.settleOnce(ctx)
 		switch {
 		case known:
-			return v.entryOf(l.t.asks.Owner).Note, v.endOf(l.t.asks.Owner) != "", nil
+			return v.entryOf(l.t.ruleTry.Owner).Note, v.endOf(l.t.ruleTry.Owner) != "", nil
 		case !retry.After(ctx, wait):
 			return nil, false, retry.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, kv.ErrUnavailable)))
 		}
 	}
 }
 
-// settleOnce reads the claim and the entry. If the claim is open, a transaction that compares it
-// waits for one that ends it. It wins if there was none, or it was rolled back.
+// settleOnce reads the claim and the entry. If the claim is open, it commits a transaction that only
+// compares the claim. The store lets this one wait while a transaction of the function is in flight.
+// It wins if the function's transaction has changed nothing.
 func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) {
 	t := l.t
 	if v, err = t.locker.read(ctx, t.req.Name, t.entryKeys()...); err != nil {
 		return v, false, kv.Failed("reading it", err)
 	}
-	if v.endOf(t.asks.Owner) != "" || !v.claims.Of(t.asks.Owner).Open() {
+	if v.endOf(t.ruleTry.Owner) != "" || !v.claims.Of(t.ruleTry.Owner).Open() {
 		return v, true, nil // nothing ends a claim that is not there
 	}
 	var txn kv.Txn
@@ -254,21 +257,21 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 	return v, err == nil && o.Won, kv.Failed("comparing it", err)
 }
 
-// Database returns the schema of the store's functions, "" if it has none, and the owner of the
-// claim: what such a transaction names the claim with.
-func (l *lease) Database() (schema, owner string) { return l.t.locker.cfg.Schema, l.t.asks.Owner }
+// Database returns what a transaction of the function needs to end the run: the schema of the store's
+// functions, "" if the store has none, and the owner of the claim.
+func (l *lease) Database() (schema, owner string) { return l.t.locker.cfg.Schema, l.t.ruleTry.Owner }
 
-// Look reports whether the store has the claim, also if it has ended. If not, seen is the token of
-// the claim that has excluded it; 0 if there is none.
-func (l *lease) Look(ctx context.Context) (has bool, seen uint64, err error) {
+// Look reports whether the store has the claim, open or ended. If not, newer is the token of the
+// claim that has excluded it; 0 if there is none.
+func (l *lease) Look(ctx context.Context) (has bool, newer uint64, err error) {
 	v, err := l.t.locker.read(ctx, l.t.req.Name)
 	switch {
 	case err != nil:
 		return false, 0, l.failed("looking for it", kv.Failed("reading it", err))
-	case v.claims.Of(l.t.asks.Owner).Owner != "":
+	case v.claims.Of(l.t.ruleTry.Owner).Owner != "":
 		return true, 0, nil
 	case v.claims.Fence > l.bid.Token:
-		seen = v.claims.Fence
+		newer = v.claims.Fence
 	}
-	return false, seen, nil
+	return false, newer, nil
 }

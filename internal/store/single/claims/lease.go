@@ -124,7 +124,7 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	}
 	now := time.Now()
 	next := l.held.lease
-	next.Until = max(next.Until, l.held.latest(now).UnixMilli()+l.t.asks.TTL)
+	next.Until = max(next.Until, l.held.latest(now).UnixMilli()+l.t.ruleTry.TTL)
 	txn := kv.Txn{
 		Incarnation: l.held.incarnation, If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},
 		Put: []kv.Write{records.Put(l.t.lease, next)},
@@ -163,7 +163,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	n := t.locker.node(v)
 	s, a := l.join(v, n)
 	if a.Code == protocol.OK {
-		s, a = protocol.Extend(s, n, t.asks)
+		s, a = protocol.Extend(s, n, t.ruleTry)
 	}
 	if a.Code != protocol.OK {
 		return false, lost(a)
@@ -171,9 +171,9 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	next := t.leaseOf(v, l.bid.Token)
 	txn := kv.Txn{Put: []kv.Write{records.Put(t.lease, next)}}
 	switch {
-	case v.claims.Of(t.asks.Owner).Owner == "":
+	case v.claims.Of(t.ruleTry.Owner).Owner == "":
 		txn = t.claimTxn(v, v.after(s), l.bid)
-	case v.leases[t.lease].Owner == t.asks.Owner:
+	case v.leases[t.lease].Owner == t.ruleTry.Owner:
 		v.compare(&txn, t.lease)
 	default:
 		v.compare(&txn, records.ClaimsKey(t.req.Name))
@@ -190,12 +190,12 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 // join returns the state of a view, with this claim. If it is missing, COMMIT with join adds it
 // (rule C3), unless another claim excludes it.
 func (l *lease) join(v view, n protocol.Node) (protocol.State, protocol.Answer) {
-	if v.claims.Of(l.t.asks.Owner).Owner != "" {
+	if v.claims.Of(l.t.ruleTry.Owner).Owner != "" {
 		return v.state(), protocol.Answer{Code: protocol.OK}
 	}
 	again := l.bid
 	again.Join = true
-	return protocol.Commit(v.state(), n, l.t.asks, again)
+	return protocol.Commit(v.state(), n, l.t.ruleTry, again)
 }
 
 // lost is ErrLeaseLost, with an operator's reason if there is one.

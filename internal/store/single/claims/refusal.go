@@ -85,7 +85,7 @@ func (t *try) locked(ctx context.Context, err error) error {
 	}
 	var of records.Claim
 	for _, c := range v.claims.All() {
-		if c.Open() && c.Owner != t.asks.Owner && c.Token > of.Token {
+		if c.Open() && c.Owner != t.ruleTry.Owner && c.Token > of.Token {
 			of = c
 		}
 	}
@@ -145,7 +145,7 @@ func (w watch) Look(ctx context.Context) error {
 	case err != nil:
 		return nil //nolint:nilerr // a try tells what the store refuses
 	}
-	found := w.t.locker.acquireError(w.t.req, v, protocol.Look(v.state(), w.t.locker.node(v), w.t.asks), 0)
+	found := w.t.locker.acquireError(w.t.req, v, protocol.Look(v.state(), w.t.locker.node(v), w.t.ruleTry), 0)
 	if slices.Contains([]error{locking.ErrDone, locking.ErrClaimed, locking.ErrTaken}, found.Reason) {
 		return found
 	}

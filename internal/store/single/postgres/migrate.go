@@ -14,10 +14,10 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
-// needs is the last step that a program must know to use a schema with the steps of this
-// release. Raise it with a step that the release before cannot live with: then all replicas
-// have to be replaced before the next one starts.
-const needs = 5
+// requiredVersion is the schema version that a program must know to use the schema of this
+// release. Raise it with a migration that breaks the previous release. Replicas of that release
+// then refuse the schema: stop all of them before you migrate.
+const requiredVersion = 5
 
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -40,8 +40,9 @@ func Migrations() []Migration {
 	return list
 }
 
-// begin begins a transaction that settings of the role, the database or a pooler do not change:
-// what its statements mean, and how long they may take. Transaction_timeout came with PostgreSQL 17.
+// begin starts a transaction that does not depend on settings of the role, the database or a pooler:
+// it fixes the settings that change what statements mean, and lifts all timeouts. The loop skips
+// transaction_timeout on servers before PostgreSQL 17, which do not have it.
 const begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL client_encoding = 'UTF8';
 SET LOCAL standard_conforming_strings = on;
@@ -54,20 +55,21 @@ DO $$ BEGIN
 END $$;
 `
 
-// What stands around the steps in their transaction. The functions keep the search path, and
-// each step takes the rights to its functions from PUBLIC.
+// SQL before all migrations, and after each one. Functions are created with SET search_path FROM
+// CURRENT, so they keep the search path of beforeSteps. Each migration revokes the rights to its
+// functions from PUBLIC.
 const (
 	beforeSteps = "SET LOCAL search_path = {schema}, pg_temp;\n"
 	afterStep   = "INSERT INTO migrations (version, name, needs) VALUES (%d, '%s', %d);\n"
 )
 
-// beforeFirst makes the schema unless it exists: the role needs no right to the database then. It
-// refuses one with objects of others: their names could clash, and a restore of Quorate's schema
-// begins with dropping it.
+// beforeFirst creates the schema unless it exists. If it exists, the role needs no right to create
+// schemas in the database. A schema with objects of other programs is refused: their names could
+// clash, and a restore of Quorate's schema drops it first.
 const beforeFirst = `
 DO $$
 DECLARE
-    existing regnamespace := to_regnamespace({text});
+    existing regnamespace := to_regnamespace({schema_literal});
     other text := (SELECT min(pg_describe_object(classid, objid, objsubid)) FROM pg_depend
         WHERE refclassid = 'pg_namespace'::regclass AND deptype = 'n' AND refobjid = existing);
 BEGIN
@@ -86,16 +88,17 @@ func Script(schema string, from int) string {
 	return begin + script(quoted(schema), from) + "COMMIT;\n"
 }
 
-func script(schema string, from int) string {
+// script is Script without BEGIN and COMMIT. The name of the schema is already quoted.
+func script(quotedSchema string, from int) string {
 	var steps strings.Builder
 	if from == 0 {
 		steps.WriteString(beforeFirst)
 	}
 	for _, m := range Migrations()[from:] {
-		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name, needs)
+		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name, requiredVersion)
 	}
-	text := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
-	return strings.NewReplacer("{schema}", schema, "{text}", text).Replace(beforeSteps + steps.String())
+	literal := "'" + strings.ReplaceAll(quotedSchema, "'", "''") + "'"
+	return strings.NewReplacer("{schema}", quotedSchema, "{schema_literal}", literal).Replace(beforeSteps + steps.String())
 }
 
 // Grants is the SQL that lets a role do what a replica does, and no more.
@@ -144,8 +147,8 @@ func (s *Store) Version(ctx context.Context) (version int, err error) {
 	return version, nil
 }
 
-// inTransaction commits what f does, if the settings of the session are such that replicas with
-// this role can work, too.
+// inTransaction runs f in a transaction. Before, it refuses a session whose settings would keep
+// replicas with this role from working.
 func (s *Store) inTransaction(ctx context.Context, f func(pgx.Tx) error) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -158,7 +161,9 @@ func (s *Store) inTransaction(ctx context.Context, f func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: begin}, f)
 }
 
-// lockSchema returns the version of the schema, which stays until tx ends.
+// lockSchema locks out other migrations until tx ends, checks the server's release and encoding,
+// and returns the version of the schema, 0 if there is none. A schema of a newer release counts as
+// one of this release, so Migrate does not change it.
 func (s *Store) lockSchema(ctx context.Context, tx pgx.Tx) (version int, err error) {
 	const lock = `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('quorate migrate ' || $1, 0))`
 	if _, err = tx.Exec(ctx, lock, pgx.QueryExecModeExec, s.schema); err != nil {
@@ -190,7 +195,7 @@ func (s *Store) version(ctx context.Context, in querier) (version int, err error
 	var needed int
 	err = in.QueryRow(ctx, s.text(`SELECT made, needs FROM {schema}.schema_version()`), pgx.QueryExecModeExec).Scan(&version, &needed)
 	if known := len(Migrations()); err == nil && needed > known {
-		err = fmt.Errorf("%w for this release: its schema needs one that knows step %d, and this one knows %d: upgrade quorate", kv.ErrNotReady, needed, known)
+		err = fmt.Errorf("%w for this release: its schema requires a release that knows version %d, and this one knows %d: upgrade quorate", kv.ErrNotReady, needed, known)
 	}
 	return version, err
 }
@@ -200,8 +205,8 @@ type querier interface {
 	QueryRow(ctx context.Context, text string, args ...any) pgx.Row
 }
 
-// check makes sure, once, that the schema is that of this release, and that the settings of the
-// session are such that it can be used.
+// check makes sure, once, that the schema has at least the version of this release and may be used
+// by it, and that the session has no setting that prevents this.
 func (s *Store) check(ctx context.Context, conn *pgxpool.Conn) error {
 	if s.checked.Load() {
 		return nil
