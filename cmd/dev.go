@@ -162,7 +162,7 @@ func initNodes(ctx context.Context, cfg *config.Config) error {
 	trying, cancel := context.WithTimeout(ctx, initWithin)
 	defer cancel()
 	err = set.Init(ctx, false)
-	for err != nil && !errors.Is(err, locking.ErrRefused) && retry.After(trying, 100*time.Millisecond) {
+	for err != nil && !errors.Is(err, locking.ErrRefused) && retry.Sleep(trying, 100*time.Millisecond) {
 		err = set.Init(ctx, false)
 	}
 	return errors.Join(err, set.Close())

@@ -38,7 +38,7 @@ func Acquire(ctx context.Context, l Locker, req Request, policy Retry) (Lease, e
 		if final(err, req) || tries == policy.Tries {
 			return nil, retry.Ended(ctx, afterTries(tries, err))
 		}
-		if !retry.After(ctx, policy.pause(tries, time.Since(begun), err)) {
+		if !retry.Sleep(ctx, policy.pause(tries, time.Since(begun), err)) {
 			return nil, retry.Ended(ctx, err)
 		}
 		req.Direct, req.Waiting = false, !errors.Is(err, ErrNoQuorum) && !errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrRefused)
@@ -99,7 +99,7 @@ func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, pol
 		case tries == policy.Tries:
 			return nil, retry.Ended(ctx, afterTries(tries, err))
 		}
-		if !retry.After(ctx, policy.pause(tries, time.Since(begun), err)) {
+		if !retry.Sleep(ctx, policy.pause(tries, time.Since(begun), err)) {
 			return nil, retry.Ended(ctx, err)
 		}
 	}

@@ -206,7 +206,7 @@ func (e *engine) readInbox() {
 			p.answer <- attempt.Answer{BlockedBy: t.owner.inTheWay(t.Assignment, p.CatchesUp), Earlier: t.queue.learned(t)}
 		case attempt.Watching:
 			t.watches, t.holder, t.unheard = true, p.Blocker, p.SilenceVerdict
-		case attempt.Blocking:
+		case attempt.Blocked:
 			t.queue.block(p.Blocker, e.clock.wall())
 			e.dispatch.prune(t.owner, t.queue)
 		case attempt.Queuing:

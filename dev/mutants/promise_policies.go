@@ -35,7 +35,7 @@ var policies = promise{
 		}},
 		{"C6: a live tick goes before those caught up", in(engine, "TestSixHoursDown"), []edit{
 			{engine + "queue.go", "q.scans == 0 && ", ""},
-			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.After(ctx, time.Hour)\n"},
+			{engine + "internal/catchup/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tretry.Sleep(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
 			{engine + "internal/attempt/look.go", "return ok && b.Job.OnCrash == jobs.CrashRerun &&", "return ok && b.Job.OnCrash == jobs.CrashSkip &&"},

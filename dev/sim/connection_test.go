@@ -68,7 +68,7 @@ func toStore(p *sim.Process, leases time.Duration, value random) (connection, er
 	return connection{
 		locker: c.Claims, ledger: c.Ledger, roster: c.Roster, declareNew: c.DeclareNew, join: c.NoteIncarnation, close: c.Close,
 		watch: func(ctx context.Context) {
-			for retry.After(ctx, grace/2) {
+			for retry.Sleep(ctx, grace/2) {
 				_ = c.NoteIncarnation(ctx)
 			}
 		},

@@ -13,8 +13,8 @@ import (
 // LongestPause bounds a pause that doubles with each try.
 const LongestPause = time.Second
 
-// After waits for d, and reports whether ctx still lasts.
-func After(ctx context.Context, d time.Duration) bool {
+// Sleep waits for d, and reports whether ctx still lasts.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
@@ -28,9 +28,9 @@ func After(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Before is the pause before the next try of what is useless after the deadline: d, or less
+// CapBefore is the pause before the next try of what is useless after the deadline: d, or less
 // if that is near, so that a last try comes shortly before it.
-func Before(deadline time.Time, d time.Duration) time.Duration {
+func CapBefore(deadline time.Time, d time.Duration) time.Duration {
 	return min(d, max(time.Until(deadline)/2, lastPause))
 }
 
@@ -86,7 +86,7 @@ func (b *Background) Repeat(f func(context.Context) (again bool)) {
 	b.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, b.limit)
 		defer cancel()
-		for pause := b.firstPause; After(ctx, pause) && f(ctx); pause = min(2*pause, LongestPause) {
+		for pause := b.firstPause; Sleep(ctx, pause) && f(ctx); pause = min(2*pause, LongestPause) {
 		}
 	})
 }

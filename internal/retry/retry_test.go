@@ -14,15 +14,15 @@ func TestAfterEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		if !retry.After(t.Context(), time.Second) || time.Since(begun) != time.Second {
+		if !retry.Sleep(t.Context(), time.Second) || time.Since(begun) != time.Second {
 			t.Errorf("it lasted %v", time.Since(begun))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if retry.After(ctx, time.Minute) || time.Since(begun) != 2*time.Second {
+		if retry.Sleep(ctx, time.Minute) || time.Since(begun) != 2*time.Second {
 			t.Errorf("with its context it ended after %v", time.Since(begun))
 		}
-		if retry.After(ctx, 0) || !retry.After(t.Context(), 0) {
+		if retry.Sleep(ctx, 0) || !retry.Sleep(t.Context(), 0) {
 			t.Error("without a pause, the context decides")
 		}
 	})

@@ -153,7 +153,7 @@ const (
 // first try fails, it logs the warning.
 func Persist(ctx context.Context, log *slog.Logger, warning string, final func(error) bool, try func(context.Context) error) error {
 	var wait time.Duration
-	for pause := firstPause; retry.After(ctx, wait); pause = min(2*pause, maxPause) {
+	for pause := firstPause; retry.Sleep(ctx, wait); pause = min(2*pause, maxPause) {
 		err := try(ctx)
 		if err == nil || final(err) {
 			return err

@@ -56,7 +56,7 @@ func compete(t *testing.T, l *Locker, req locking.Request) locking.Lease {
 		case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed), errors.Is(err, locking.ErrSuperseded):
 			return nil
 		case errors.Is(err, locking.ErrSplit), errors.Is(err, locking.ErrTaken), errors.Is(err, locking.ErrNoQuorum):
-			if !retry.After(t.Context(), rand.N(50*time.Millisecond)) {
+			if !retry.Sleep(t.Context(), rand.N(50*time.Millisecond)) {
 				return nil
 			}
 		default:

@@ -174,7 +174,7 @@ func competeDirectly(t *testing.T, l *Locker, req locking.Request, times int) lo
 			}
 			return lease
 		}
-		if !retry.After(t.Context(), rand.N(10*time.Millisecond)) {
+		if !retry.Sleep(t.Context(), rand.N(10*time.Millisecond)) {
 			return nil
 		}
 	}

@@ -102,7 +102,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if ok() {
 			return
 		}
-		retry.After(t.Context(), 20*time.Millisecond)
+		retry.Sleep(t.Context(), 20*time.Millisecond)
 	}
 	t.Fatalf("never came true: %s", what)
 }

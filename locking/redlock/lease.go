@@ -151,7 +151,7 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		case s.isOver():
 			return s.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, t.l.silence(votes)), votes)
 		}
-		if !retry.After(ctx, retry.Before(s.Deadline(), wait)) {
+		if !retry.Sleep(ctx, retry.CapBefore(s.Deadline(), wait)) {
 			return retry.Ended(ctx, s.failed("releasing", t.l.silence(votes), votes))
 		}
 	}

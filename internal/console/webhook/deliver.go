@@ -64,7 +64,7 @@ func (s *Sink) deliver(ctx context.Context, m Message) bool {
 			s.settle(m, err)
 			return true
 		}
-		if !retry.After(ctx, pause-rand.N(pause/2+1)) {
+		if !retry.Sleep(ctx, pause-rand.N(pause/2+1)) {
 			return false
 		}
 	}

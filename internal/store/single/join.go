@@ -28,7 +28,7 @@ func (c *Cluster) Join(ctx context.Context) error {
 
 // Watch implements [store.Membership].
 func (c *Cluster) Watch(ctx context.Context) {
-	for retry.After(ctx, lookEvery/5) {
+	for retry.Sleep(ctx, lookEvery/5) {
 		last := c.last.Load()
 		if last != nil && last.err == nil && last.VouchesAt.IsZero() {
 			if now, ok := c.Still(last.Look, lookEvery); ok { // commands are read all the time, and heartbeats written

@@ -286,7 +286,7 @@ func (a *attempt) conclude(v job.Verdict) {
 // came. The record of a run replaces it, so a late roster does no harm.
 func (a *attempt) leaveToOthers() {
 	engine, tick, labels := &a.deps.engine, a.assignment.Tick, a.assignment.Job.Labels
-	retry.After(a.assignment.waitCtx, tick.Until.Sub(engine.Now()))
+	retry.Sleep(a.assignment.waitCtx, tick.Until.Sub(engine.Now()))
 	there := slices.DeleteFunc(slices.Clone(engine.Live()), func(r roster.Replica) bool { return r.Started.After(tick.Start) })
 	if len(presence.Eligible(there, labels)) == 0 {
 		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(labels)}}))

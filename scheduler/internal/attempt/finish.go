@@ -343,7 +343,7 @@ func storeCommand(ctx context.Context, store commands.Store, command commands.Co
 		if _, asked := errors.AsType[*commands.ReusedIDError](err); asked {
 			return nil // by an earlier attempt with another end: nothing else makes this ID
 		}
-		if !presence.Passing(err) || !retry.After(ctx, endPause) {
+		if !presence.Passing(err) || !retry.Sleep(ctx, endPause) {
 			return err
 		}
 	}

@@ -20,8 +20,8 @@ type Assignment struct {
 	rank     int // of this replica for the tick, from 0
 	eligible int // number of known replicas that may run the job
 
-	// waitCtx lasts as long as the attempt may wait and try, runCtx as long as its run may last. The
-	// loop or the drain may end them.
+	// waitCtx lasts as long as the attempt may wait and try, and StopWaiting ends it. runCtx lasts as
+	// long as its run may, and Cancel ends it. A drain ends both.
 	waitCtx, runCtx     context.Context
 	StopWaiting, Cancel context.CancelCauseFunc
 
@@ -95,8 +95,8 @@ func (b *Assignment) PauseVerdict() job.Verdict {
 	return job.Verdict{}
 }
 
-// A loop takes an attempt's reports and answers its questions, with the zero Answer if it has
-// ended.
+// A loop takes an attempt's reports and answers its questions. After it has ended, Consult returns
+// the zero Answer.
 type loop interface {
 	Report(p Progress)
 	Consult(p Progress) Answer
@@ -105,8 +105,8 @@ type loop interface {
 // A Progress is a report of an attempt to the loop.
 type Progress struct {
 	Phase   phase
-	Since   time.Time // of Overdue
-	Blocker *Blocker  // of Watching and Blocking; nil: no known run
+	Since   time.Time // of Overdue: when the context of the function ended; zero: the function has returned after all
+	Blocker *Blocker  // of Watching and Blocked; nil: no known run
 	// SilenceVerdict is set with Watching if Blocker is nil: the store does not say whether the run
 	// has ended. Later ticks of the job get this verdict.
 	SilenceVerdict job.Verdict
@@ -130,7 +130,7 @@ type phase uint8
 const (
 	Asking   phase = iota // may it try to claim?
 	Watching              // another replica runs the tick
-	Blocking              // it has learned which run blocks it
+	Blocked               // it has learned which run blocks it
 	Queuing               // it has claimed, and waits for a slot of its group
 	Won                   // the function is about to be called
 	Overdue               // the function ignores its ended context
@@ -155,7 +155,7 @@ func (a *attempt) reportBlocked(err error) {
 	if !a.window.caughtUp {
 		return
 	}
-	p := Progress{Phase: Blocking}
+	p := Progress{Phase: Blocked}
 	if taken, ok := errors.AsType[*locking.AcquireError](err); ok && errors.Is(err, locking.ErrTaken) {
 		p.Blocker = &Blocker{Holder: taken.Holder, Tick: taken.HolderTick, Until: taken.Until}
 	}

@@ -289,7 +289,7 @@ func (r *Run) archive(e ledger.Entry) {
 	ctx, cancel := context.WithTimeout(r.deps.stops.Releases, archiveTimeout)
 	defer cancel()
 	err := r.deps.cfg.Archive.Store(ctx, e.Job, r.assignment.Job.History, logs...)
-	for presence.Passing(err) && retry.After(ctx, endPause) {
+	for presence.Passing(err) && retry.Sleep(ctx, endPause) {
 		err = r.deps.cfg.Archive.Store(ctx, e.Job, r.assignment.Job.History, logs...)
 	}
 	if err != nil {

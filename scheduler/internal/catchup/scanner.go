@@ -43,7 +43,7 @@ func (r *Scanner) ScanAll(ctx context.Context, urgent []*Scan) {
 	pace := min(scanPace, longestPace/time.Duration(len(urgent)))
 	for pause := firstRescan; len(urgent) > 0; pause = min(2*pause, lastRescan) {
 		urgent = r.scanOnce(ctx, urgent, pace)
-		if !retry.After(ctx, pause) {
+		if !retry.Sleep(ctx, pause) {
 			return
 		}
 	}
@@ -78,7 +78,7 @@ func (r *Scanner) scanOnce(ctx context.Context, batch []*Scan, pace time.Duratio
 	begun := time.Now()
 	for i, s := range batch {
 		// A timer is late by more than the pace of a long batch.
-		if early := time.Duration(i)*pace - time.Since(begun); !retry.After(ctx, max(0, early.Truncate(time.Millisecond))) {
+		if early := time.Duration(i)*pace - time.Since(begun); !retry.Sleep(ctx, max(0, early.Truncate(time.Millisecond))) {
 			break
 		}
 		feed <- s
@@ -169,7 +169,7 @@ const (
 // ScanLater runs the scans that fall to this replica.
 func (r *Scanner) ScanLater(ctx context.Context, batch []*Scan) {
 	own := job.Weight("scan", time.Time{}, r.Replica) % uint64(r.Window)
-	if !retry.After(ctx, r.Window+time.Duration(own)) {
+	if !retry.Sleep(ctx, r.Window+time.Duration(own)) {
 		return
 	}
 	spread(batch)
@@ -184,7 +184,7 @@ func (r *Scanner) ScanLater(ctx context.Context, batch []*Scan) {
 		if len(failed) > 0 {
 			pause = lastRescan
 		}
-		if batch = append(failed, others...); len(batch) == 0 || !retry.After(ctx, pause) {
+		if batch = append(failed, others...); len(batch) == 0 || !retry.Sleep(ctx, pause) {
 			return
 		}
 	}
@@ -210,7 +210,7 @@ func (r *Scanner) scanOwn(ctx context.Context, batch []*Scan) (failed, others []
 		if s.published = known; !r.carryOut(ctx, s) {
 			failed = append(failed, s)
 		}
-		if !retry.After(ctx, laterPace*time.Duration(max(1, len(peers)))) {
+		if !retry.Sleep(ctx, laterPace*time.Duration(max(1, len(peers)))) {
 			break
 		}
 	}

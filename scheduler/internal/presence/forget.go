@@ -46,7 +46,7 @@ func (f Forgetter) Run(ctx context.Context) {
 		return
 	}
 	spread := job.Weight("", time.Time{}, f.Replica) % uint64(forgetEvery-served.Settling)
-	for in := served.Settling + time.Duration(spread); retry.After(ctx, in); in = forgetEvery {
+	for in := served.Settling + time.Duration(spread); retry.Sleep(ctx, in); in = forgetEvery {
 		f.check(ctx)
 	}
 }

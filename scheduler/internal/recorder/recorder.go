@@ -189,7 +189,7 @@ func (r *Recorder) Run(ctx context.Context) {
 			case <-time.After(pause):
 				pause = min(2*pause, lastRecordRetry)
 			case <-r.closing: // a flush has no time for long pauses
-				retry.After(ctx, firstRecordRetry)
+				retry.Sleep(ctx, firstRecordRetry)
 			case <-ctx.Done():
 			}
 		}

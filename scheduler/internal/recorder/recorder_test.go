@@ -307,7 +307,7 @@ func (l *slow) Record(ctx context.Context, e ledger.Entry) (first bool, err erro
 	if e.Job == "stuck" {
 		return false, locking.ErrNoQuorum
 	}
-	if !retry.After(ctx, 200*time.Millisecond) { // a node that answers just in time
+	if !retry.Sleep(ctx, 200*time.Millisecond) { // a node that answers just in time
 		return false, ctx.Err()
 	}
 	l.mu.Lock()

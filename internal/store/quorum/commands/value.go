@@ -28,17 +28,17 @@ const keepResumed = 90 * 24 * time.Hour
 
 // A value is one command as nodes store it.
 type value struct {
-	state    string
-	at, last int64 // the command's instant, and the last one that it takes up, ms
-	until    int64 // when a reservation or an open request expires, or a resume is dropped, ms; 0: never
-	series   string
-	print    string // fingerprint of the command
-	rest     string // JSON of the command; of a reservation, its owner
+	state       string
+	at, last    int64  // the first and the last instant that the command occupies in its series, ms
+	until       int64  // when a reservation or an open request expires, or a resume is dropped, ms; 0: never
+	series      string // commands of a series have growing instants: requests of one kind for a job, or pauses of a target
+	fingerprint string // of the command
+	rest        string // JSON of the command; of a reservation, its owner
 }
 
 // String is the stored form. common.lua and parseValue read it.
 func (v value) String() string {
-	return fmt.Sprintf("%s|%d|%d|%d|%s|%s|%s", v.state, v.at, v.until, v.last, v.series, v.print, v.rest)
+	return fmt.Sprintf("%s|%d|%d|%d|%s|%s|%s", v.state, v.at, v.until, v.last, v.series, v.fingerprint, v.rest)
 }
 
 func parseValue(text string) (value, error) {
@@ -46,7 +46,7 @@ func parseValue(text string) (value, error) {
 	if len(p) != 7 {
 		return value{}, fmt.Errorf("not a command: %.40q", text)
 	}
-	v := value{state: p[0], series: p[4], print: p[5], rest: p[6]}
+	v := value{state: p[0], series: p[4], fingerprint: p[5], rest: p[6]}
 	for i, n := range []*int64{&v.at, &v.until, &v.last} {
 		var err error
 		if *n, err = strconv.ParseInt(p[1+i], 10, 64); err != nil {
@@ -64,7 +64,7 @@ func newValue(command commands.Command) (value, error) {
 	}
 	v := value{
 		state: pauseOrResume, at: command.At.UnixMilli(), last: command.Last().UnixMilli(),
-		series: seriesOf(command), print: command.Fingerprint(), rest: string(text),
+		series: seriesOf(command), fingerprint: command.Fingerprint(), rest: string(text),
 	}
 	switch {
 	case command.Kind == commands.Resume:

@@ -45,12 +45,12 @@ func (v view) answered() bool { return answered(v.reply.Err) }
 
 func (v view) blank() bool { return errors.Is(v.reply.Err, ErrBlank) }
 
-// listed reports whether the node is formatted for the list of this Set, at any epoch.
+// hasList reports whether the node is formatted for the list of this Set, at any epoch.
 func (v view) hasList() bool {
 	return v.reply.Err == nil && v.record.listHash == v.node.set.hash
 }
 
-// ours reports whether the node is formatted for the list of this Set, at its epoch.
+// hasListAndEpoch reports whether the node is formatted for the list of this Set, at its epoch.
 func (v view) hasListAndEpoch() bool {
 	return v.hasList() && v.record.epoch == v.node.set.epoch.get()
 }

@@ -17,7 +17,8 @@
 //	another format           → CONFIG: it must be cleared, nothing is converted
 //	another list, epoch, …   → CONFIG, with the node's value
 //
-// Only a rule's own answer is a vote. Refusals and failures are returned as Reply.Err.
+// Only an answer of the rule's own Lua is a vote. Refusals of these checks and failed calls are
+// no votes: they are in Reply.Err.
 //
 // Calls to a node that does not answer fail at once, see package client. Set.Run probes
 // such nodes and uses them again when they answer. Without Run, one call every few
@@ -42,7 +43,7 @@
 // one or have lost it.
 //
 // Nodes refuse a replica that was frozen during a change, because its list is another one. If
-// the list was changed back meanwhile, they refuse it because its epoch is. The epoch is in
+// the list was changed back meanwhile, they refuse it because its epoch is an older one. The epoch is in
 // three places: in the record of each node, where FORMAT and OPEN put it; in the replica's Set, fixed by Join; and in
 // the header of each request. members.lua compares them.
 //
@@ -197,8 +198,8 @@ func (s *Set) JobKey(job, part string) string {
 	return prefix(s.cfg.Namespace) + "job:" + job + ":" + part
 }
 
-// RepliesIfNoQuorum returns nil as long as a quorum of nodes is up. Otherwise it returns a reply for
-// each node, with an error if the node is down. Callers then should not ask the others for a claim:
+// RepliesIfNoQuorum returns nil as long as a quorum of nodes is up. Otherwise it returns what a call
+// of each node would, without calling any: a reply with an error if the node is down, else an empty one. Callers then should not ask the others for a claim:
 // that only costs load, and leaves votes behind. Without Run it always returns nil.
 func (s *Set) RepliesIfNoQuorum() []Reply {
 	if !s.running.Load() {
@@ -405,7 +406,7 @@ func (s *Set) QuorumVotesAt() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// quorumOf returns when a quorum no longer abstains, of those nodes for which counts returns true.
+// quorumOf returns the time from which a quorum votes, among the nodes for which counts returns true.
 // It returns false if too few are known.
 func (s *Set) quorumOf(counts func(state) bool) (time.Time, bool) {
 	var moments []time.Time

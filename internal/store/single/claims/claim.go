@@ -77,7 +77,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 func (t *try) win(ctx context.Context) (*lease, error) {
 	for range maxTries {
 		if t.silence != nil {
-			retry.After(ctx, t.locker.cfg.Timeout/4)
+			retry.Sleep(ctx, t.locker.cfg.Timeout/4)
 		}
 		if ctx.Err() != nil {
 			return nil, t.unanswered(t.silence)

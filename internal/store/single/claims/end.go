@@ -16,10 +16,11 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Release implements locking.Lease: rule N5. It repeats the request, also after a refusal or a lost
-// commit, until the store acknowledges it, the deadline passes or ctx ends. It does not repeat a
-// request whose note is too large. Once the store has decided, later calls return the same error. If
-// the deadline passes before that, the error matches ErrLeaseLost, and ErrNoQuorum or ErrRefused.
+// Release implements locking.Lease: rule N5. It repeats the request, also after a refusal or a
+// transaction that lost, until the store acknowledges it, the deadline passes or ctx ends. It does
+// not repeat a request whose note is too large. Once the store has decided, later calls return an
+// error that matches the same sentinel. If the deadline passes before that, the error matches
+// ErrLeaseLost, and ErrNoQuorum or ErrRefused.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	err := l.finish(ctx, note, false)
 	// Trim the entries of the job after about one run in a hundred. A counter could always miss the
@@ -55,7 +56,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 			return l.endedWith(locking.ErrLeaseLost)
 		case err != nil && l.isOver():
 			return l.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, err))
-		case !retry.After(ctx, retry.Before(l.Deadline(), wait)):
+		case !retry.Sleep(ctx, retry.CapBefore(l.Deadline(), wait)):
 			return retry.Ended(ctx, l.failed("releasing", cmp.Or(err, kv.ErrUnavailable)))
 		}
 	}
@@ -189,7 +190,7 @@ func (t *try) void(ctx context.Context) error {
 		if err != nil || o.Won {
 			return kv.Failed("voiding", err)
 		}
-		if !retry.After(ctx, wait) {
+		if !retry.Sleep(ctx, wait) {
 			return retry.Ended(ctx, kv.Failed("voiding", kv.ErrUnavailable))
 		}
 	}
@@ -234,7 +235,7 @@ func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error)
 		switch {
 		case known:
 			return v.entryOf(l.t.ruleTry.Owner).Note, v.endOf(l.t.ruleTry.Owner) != "", nil
-		case !retry.After(ctx, wait):
+		case !retry.Sleep(ctx, wait):
 			return nil, false, retry.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, kv.ErrUnavailable)))
 		}
 	}

@@ -337,7 +337,7 @@ func (l *Locker) remove(ctx context.Context, name string, keys []kv.Key) error {
 		if o, _, err := l.commit(ctx, v, kv.Txn{Delete: keys}); err != nil || o.Won {
 			return err
 		}
-		if !retry.After(ctx, wait) {
+		if !retry.Sleep(ctx, wait) {
 			return retry.Ended(ctx, kv.ErrUnavailable)
 		}
 	}

@@ -89,7 +89,7 @@ func (s *Store) change(ctx context.Context, doing string, decide func() (*kv.Txn
 		case err != nil:
 			last = err
 		}
-		retry.After(ctx, rand.N(min(time.Millisecond<<n, maxPause)))
+		retry.Sleep(ctx, rand.N(min(time.Millisecond<<n, maxPause)))
 	}
 	return fmt.Errorf("%s: %w", doing+unknown, last)
 }

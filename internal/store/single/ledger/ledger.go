@@ -121,7 +121,7 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 		case err != nil && (n >= maxUnanswered || !errors.Is(err, kv.ErrUnavailable)):
 			return false, err
 		case err != nil:
-			retry.After(ctx, time.Second<<n/8)
+			retry.Sleep(ctx, time.Second<<n/8)
 		}
 	}
 	return false, outrun(doing)

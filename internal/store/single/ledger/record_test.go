@@ -44,7 +44,7 @@ func TestRecordSaysWhyItFailed(t *testing.T) {
 			case call.Method != "Commit":
 				reads++
 			case !call.Answered:
-				retry.After(ctx, 5*time.Second)
+				retry.Sleep(ctx, 5*time.Second)
 				return errors.New("the disk is full")
 			}
 			return nil
