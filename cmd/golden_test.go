@@ -192,6 +192,7 @@ func TestUsage(t *testing.T) {
 		{args: []string{"audit", "--refused", "maybe", "-c", cfg}, code: exitUsage, stderr: ": --refused maybe: write some of yes,no"},
 		{args: []string{"audit", "--since", "yesterday", "-c", cfg}, code: exitUsage, stderr: ": --since yesterday: "},
 		{args: []string{"__complete", "audit", "--act", ""}, stdout: "release\n"},
+		{args: []string{"store", "foo"}, code: exitUsage, stderr: `unexpected "foo"`},
 		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},
 		{args: []string{"explain", "--job", "nightly", "H H * * fri#2"}, stdout: "2nd Friday"},
 		{args: []string{"explain", "H 2 * * *"}, code: exitUsage, stderr: "--job NAME"},

@@ -30,6 +30,7 @@ func storeCommand(a *cli) *cobra.Command {
 it to another one. quorate nodes lists Redis nodes and changes their list.`,
 		Example: `  quorate store check
   quorate store init --config prod.yaml`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(storeMigrateCommand(a), storeInitCommand(a), storeCheckCommand(a), storeCopyCommand(a))
 	return c

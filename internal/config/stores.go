@@ -47,7 +47,7 @@ func (c *Config) stores() []store {
 	unset := Default()
 	return []store{
 		{
-			section: SectionRedis, name: "Redis", another: "a redis section", written: len(urls(c.Redis)) > 0,
+			section: SectionRedis, name: "Redis", another: "a redis section", written: !reflect.DeepEqual(c.Redis, unset.Redis),
 			waits: waits{c.Redis.NodeTimeout, c.Redis.RestartGrace, "redis.node_timeout", "redis.restart_grace", "a node that lost its memory could vote"},
 		},
 		{
