@@ -17,6 +17,9 @@ type Ledger struct {
 	// CaughtUp: missed ticks were caught up, so none is missed; none is skipped that came
 	// without a replica.
 	CaughtUp bool
+	// CatchUp is how long after a tick a replica may still run it. A drain records no such tick: the
+	// next replica finds it in the past. 0: nothing is caught up.
+	CatchUp time.Duration
 	// Lines are the outcomes, one per tick.
 	Lines []Line
 }
@@ -90,6 +93,8 @@ func checkLedgers(r Record) []Violation {
 		for _, tick := range r.Ledgers[job].Due {
 			line, known := lines[tick]
 			switch {
+			case !known && began[tickName(job, tick)] == nil && r.left(job, tick):
+				// for a replica that would start now
 			case !known && !r.orphaned(job, tick):
 				say(Known, tick, "is not in the ledger")
 			case r.Calm && !line.Ran:
@@ -138,6 +143,12 @@ func (r Record) orphaned(job string, tick time.Time) bool {
 		given = given || !taken
 	}
 	return given && len(holds) == 0
+}
+
+// left reports whether a replica that starts when all have left may still run the tick.
+func (r Record) left(job string, tick time.Time) bool {
+	window := r.Ledgers[job].CatchUp
+	return window > 0 && tick.Sub(r.Start)+window+r.Clocks > r.end()
 }
 
 // unseen reports whether no replica served when the tick came, and nothing else

@@ -156,7 +156,10 @@ func ledgerCases() []checkCase {
 	orphan := func(events ...[]sim.Event) sim.Record {
 		return sim.Record{Events: history(events...), Ledgers: ledger([]time.Time{at(2)})}
 	}
-	gone := on("r-a", "", 7, sim.Died)
+	leftOver := func(window time.Duration, events ...[]sim.Event) sim.Record {
+		return sim.Record{Events: history(events...), Ledgers: map[string]sim.Ledger{"job": {Due: []time.Time{at(2)}, CatchUp: window}}, Start: at(0)}
+	}
+	gone, atFour := on("r-a", "", 7, sim.Died), on("r-a", "", 4000, sim.Left)
 	voided := then("a", 6, sim.Voiding)
 	voided[0].Tick = at(2)
 	second := rerun(won("b", 1, 0, 1500, 1505))[:1] // it dies before it knows
@@ -173,6 +176,10 @@ func ledgerCases() []checkCase {
 		{"before it forgot", again(7, struck(-1, sim.Nothing)), sim.Known},
 		{"every tick is known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran, missed)}, ""},
 		{"a tick is not known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran)}, sim.Known},
+		{"a tick is left to be caught up by the next replica", leftOver(3*time.Second, atFour), ""},
+		{"it cannot be caught up any more", leftOver(time.Second, atFour), sim.Known},
+		{"nothing is caught up", leftOver(0, atFour), sim.Known},
+		{"it has run", leftOver(3*time.Second, won("a", 2, 1, 0, 5), then("a", 6, sim.Began), then("a", 7, sim.Returned)), sim.Known},
 		{"a claim was given back by who died", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), ""},
 		{"it lives", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed)), sim.Known},
 		{"it was granted", orphan(won("a", 2, 1, 0, 5), refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), sim.Known},

@@ -224,7 +224,7 @@ func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the ledger at the end: %w", err)
 		}
-		l := sim.Ledger{Due: c.due(i), CaughtUp: c.params.caughtUp(i)}
+		l := sim.Ledger{Due: c.due(i), CaughtUp: c.params.caughtUp(i), CatchUp: c.params.catchUp(i)}
 		for _, e := range entries {
 			l.Lines = append(l.Lines, sim.Line{
 				Tick: e.Tick, Token: uint64(e.Token), Outcome: string(e.Outcome), Reason: e.Reason.String(), Ran: e.Ran(), Trigger: string(e.Trigger),

@@ -218,6 +218,14 @@ func (p params) caughtUp(job int) bool {
 	return job < len(p.policies) && p.policies[job].catchUp.Mode == jobs.CatchUpAll && p.mild(job)
 }
 
+// catchUp is how long after a tick of the job a replica may still run it; 0: nothing is caught up.
+func (p params) catchUp(job int) time.Duration {
+	if job >= len(p.policies) || p.policies[job].catchUp.Mode == jobs.CatchUpNone {
+		return 0
+	}
+	return p.policies[job].catchUp.Window
+}
+
 // again reports whether no run of a job may stay interrupted. Ticks of a job are not run
 // again before its pause ends, nor those for which there is no slot.
 func (p params) again(job int) bool {
