@@ -171,6 +171,21 @@ func TestDecisionOfTheKilled(t *testing.T) {
 	}
 }
 
+// A replica that is killed as the window of a tick closes may not have recorded it.
+func TestKilledAtTheEndOfAWindow(t *testing.T) {
+	t.Parallel()
+	for until, honest := range map[float64]bool{15.7: true, 16.3: false} {
+		r := checker.Record{
+			Ticks: []checker.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
+			Rows:         []checker.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: "unknown"}},
+			Incarnations: []checker.Incarnation{{Replica: "a", From: at(0), Until: at(until), Killed: true}},
+		}
+		if violations := checker.Check(r); (len(violations) == 0) != honest {
+			t.Errorf("killed at %v: %v", until, violations)
+		}
+	}
+}
+
 // Ticks that came before any replica could run one have no row.
 func TestFirstTicks(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,9 @@ func (c *checker) reason(row Row) {
 			c.violation(row.Tick, "is %v, but no earlier run of the job was going on", row)
 		}
 	case unknown:
-		if slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool { return l.ready(window) && !l.tookAlong(row.Tick, window) }) {
+		// One that is killed as the window closes has had no time to record what it did not decide before.
+		recorded := Span{window.From, window.To.Add(noticed)}
+		if slices.ContainsFunc(c.Incarnations, func(l Incarnation) bool { return l.ready(recorded) && !l.tookAlong(row.Tick, window) }) {
 			c.violation(row.Tick, "is %v, but a replica was there to know", row)
 		}
 	}
