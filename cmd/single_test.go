@@ -53,8 +53,8 @@ var storeCalls = map[string][]string{
 	"ticks":         {"ticks", "ticks tick", "ticks other"},
 	"top":           {"top --once"},
 	"trigger":       {"trigger tick --reason x", "trigger other --reason x"},
-	// These are not about this store: of nodes alone, of PostgreSQL alone, or of two stores.
-	"nodes change": nil, "store migrate": nil, "store copy": nil,
+	// These are not about this store: help, of nodes alone, of PostgreSQL alone, or of two stores.
+	"store": nil, "nodes change": nil, "store migrate": nil, "store copy": nil,
 }
 
 // Commands and replicas speak of one store as of one, neither of nodes nor of votes, whether it is

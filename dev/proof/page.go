@@ -66,8 +66,8 @@ func (t *tree) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(output)), err
 }
 
-// mostColumns is how much of a line a page keeps.
-const mostColumns = 160
+// A page keeps so much of a line, and so many lines: those of a failure may be thousands.
+const mostColumns, mostLines = 160, 300
 
 // writePage writes the page of a part that has run.
 func (t *tree) writePage(p part, h head, output string) error {
@@ -77,13 +77,19 @@ func (t *tree) writePage(p part, h head, output string) error {
 	}
 	var page strings.Builder
 	fmt.Fprintf(&page, "---\n%s---\n# %s: %s\n\n```\n", text, p.name, p.says)
-	scrub := t.scrubber()
+	scrub, lines := t.scrubber(), 0
 	for line := range strings.Lines(output) {
 		line = scrub.ReplaceAllString(strings.TrimRight(line, "\n"), "")
-		if p.drop == nil || !p.drop.MatchString(line) {
+		if p.drop != nil && p.drop.MatchString(line) {
+			continue
+		}
+		if lines++; lines <= mostLines {
 			letters := []rune(strings.ToValidUTF8(line, ""))
 			page.WriteString(string(letters[:min(len(letters), mostColumns)]) + "\n")
 		}
+	}
+	if lines > mostLines {
+		fmt.Fprintf(&page, "… and %d lines more\n", lines-mostLines)
 	}
 	page.WriteString("```\n")
 	return os.WriteFile(filepath.Join(t.root, results, p.name+".md"), []byte(page.String()), 0o644)

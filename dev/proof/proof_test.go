@@ -82,6 +82,18 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A page of a failure has its first lines.
+func TestPagesAreBounded(t *testing.T) {
+	t.Parallel()
+	tree := newTree(t, "long:\n\t@seq 1000\n")
+	if err := tree.run(t.Context(), []part{{name: "sim", target: "long"}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := page(t, tree, "sim"); !strings.Contains(text, "\n300\n… and 700 lines more\n") {
+		t.Errorf("the page is\n%s", text)
+	}
+}
+
 // The index tells which pages are older than the code they speak for.
 func TestIndex(t *testing.T) {
 	t.Parallel()
