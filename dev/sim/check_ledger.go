@@ -145,11 +145,27 @@ func (r Record) orphaned(job string, tick time.Time) bool {
 	return given && len(holds) == 0
 }
 
-// left reports whether a replica that starts when all have left may still run the tick.
+// left reports whether a tick to be caught up was left to the next replica: it may still run it when
+// all have left, or one has left that still waited for another run to end.
 func (r Record) left(job string, tick time.Time) bool {
 	window := r.Ledgers[job].CatchUp
-	return window > 0 && tick.Sub(r.Start)+window+r.Clocks > r.end()
+	if window == 0 || tick.Sub(r.Start)+window+r.Clocks > r.end() {
+		return window > 0
+	}
+	tried := map[string]time.Duration{} // last
+	for _, e := range r.Events {
+		switch at, known := tried[e.Replica]; {
+		case e.Job == job && e.Tick.Equal(tick):
+			tried[e.Replica] = e.At
+		case e.What == Left && known && e.At-at < longestPause:
+			return true
+		}
+	}
+	return false
 }
+
+// longestPause is more than an attempt pauses between two tries.
+const longestPause = 5 * time.Second
 
 // unseen reports whether no replica served when the tick came, and nothing else
 // keeps it from being caught up.

@@ -159,6 +159,12 @@ func ledgerCases() []checkCase {
 	leftOver := func(window time.Duration, events ...[]sim.Event) sim.Record {
 		return sim.Record{Events: history(events...), Ledgers: map[string]sim.Ledger{"job": {Due: []time.Time{at(2)}, CatchUp: window}}, Start: at(0)}
 	}
+	waited := func(ms int) []sim.Event {
+		e := won("a", 2, 0, 0, 5)[0]
+		e.What, e.At = sim.Looked, time.Duration(ms)*time.Millisecond
+		return []sim.Event{e}
+	}
+	leaves := on("r-a", "", 4000, sim.Left)
 	gone, atFour := on("r-a", "", 7, sim.Died), on("r-a", "", 4000, sim.Left)
 	voided := then("a", 6, sim.Voiding)
 	voided[0].Tick = at(2)
@@ -178,6 +184,8 @@ func ledgerCases() []checkCase {
 		{"a tick is not known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran)}, sim.Known},
 		{"a tick is left to be caught up by the next replica", leftOver(3*time.Second, atFour), ""},
 		{"it cannot be caught up any more", leftOver(time.Second, atFour), sim.Known},
+		{"it waited to the end", leftOver(time.Second, waited(3900), leaves), ""},
+		{"it had been given up", leftOver(time.Second, waited(3), on("r-a", "", 9000, sim.Left)), sim.Known},
 		{"nothing is caught up", leftOver(0, atFour), sim.Known},
 		{"it has run", leftOver(3*time.Second, won("a", 2, 1, 0, 5), then("a", 6, sim.Began), then("a", 7, sim.Returned)), sim.Known},
 		{"a claim was given back by who died", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), ""},
