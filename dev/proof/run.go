@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,6 +57,8 @@ func (t *tree) runPart(ctx context.Context, p part) error {
 	defer func() { _ = log.Close() }()
 	command := exec.CommandContext(ctx, "make", append([]string{"--no-print-directory"}, strings.Fields(p.target)...)...)
 	command.Dir, command.Stdout, command.Stderr = t.root, log, log
+	// Not a part of the make that may have started this program.
+	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS") })
 	// All that it starts ends with it.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
