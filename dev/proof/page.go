@@ -127,7 +127,7 @@ func (t *tree) index(ctx context.Context) (string, error) {
 	for _, p := range parts {
 		h, err := t.read(p)
 		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(w, " %s \t never run \t \t \t \t \t %s \t\n", p.name, p.says)
+			fmt.Fprintf(w, " %s \t no page \t \t \t \t \t %s \t\n", p.name, p.says)
 			continue
 		}
 		if err != nil {

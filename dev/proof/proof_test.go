@@ -120,7 +120,7 @@ func TestIndex(t *testing.T) {
 	if got := rows()["mutants](mutants.md"]; !regexp.MustCompile(`^passed +; nothing$`).MatchString(got) {
 		t.Errorf("right after a run: %q", got)
 	}
-	if got := rows()["bench"]; !strings.HasPrefix(got, "never run") {
+	if got := rows()["bench"]; !strings.HasPrefix(got, "no page") {
 		t.Errorf("without a page: %q", got)
 	}
 	// Their code is among the folders of the product.
