@@ -106,7 +106,7 @@ func (a *cli) forwardSignals(replicas []*replica.Replica, ended <-chan struct{})
 // runAll runs the replicas until ctx ends and they have drained; a.Hard cuts
 // the drain short. The first replica that fails ends the others.
 func (a *cli) runAll(ctx context.Context, replicas []*replica.Replica) error {
-	if err := closeMemory(); err != nil {
+	if err := denyMemoryAccess(); err != nil {
 		a.warn("%v", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
