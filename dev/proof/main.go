@@ -5,6 +5,7 @@
 //	make proof                          all parts that speak for a promise
 //	make full                           those, and what speaks for what is shipped
 //	go run ./dev/proof mutants sim      these parts
+//	go run ./dev/proof sim SEEDS=100    with a variable of make, which the page tells
 //	go run ./dev/proof -list            the parts, and where each stands
 //	go run ./dev/proof -index           writes the index alone
 //
@@ -50,11 +51,15 @@ func prove(ctx context.Context) error {
 	case *index:
 		return tree.writeIndex(ctx)
 	}
-	chosen, err := choose(flag.Args(), *full)
+	names, variables := flag.Args(), []string(nil)
+	if i := slices.IndexFunc(names, func(arg string) bool { return strings.Contains(arg, "=") }); i >= 0 {
+		names, variables = names[:i], names[i:]
+	}
+	chosen, err := choose(names, *full)
 	if err != nil {
 		return err
 	}
-	return errors.Join(tree.run(ctx, chosen), tree.writeIndex(context.WithoutCancel(ctx)))
+	return errors.Join(tree.run(ctx, chosen, variables...), tree.writeIndex(context.WithoutCancel(ctx)))
 }
 
 // choose returns the named parts, or without names those of a proof, or all.
@@ -66,7 +71,7 @@ func choose(names []string, all bool) ([]part, error) {
 		}
 	}
 	if len(chosen) < len(names) {
-		return nil, fmt.Errorf("no part, or twice the same, is among %s: write names of %s", strings.Join(names, ", "), strings.Join(partNames(), ", "))
+		return nil, fmt.Errorf("%s: write each once, some of %s", strings.Join(names, " "), strings.Join(partNames(), " "))
 	}
 	return chosen, nil
 }

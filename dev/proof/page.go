@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,7 +13,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -32,11 +32,12 @@ type head struct {
 // A tree is the working tree of the project.
 type tree struct {
 	root, machine string
-	begunAt       string // its commit when the run began
+	out           io.Writer // is told how the parts go
+	begunAt       string    // its commit when the run began
 }
 
 func openTree(ctx context.Context, root string) (*tree, error) {
-	t := &tree{root: root, machine: fmt.Sprintf("%s, %d cores, %s %s", runtime.Version(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)}
+	t := &tree{root: root, out: os.Stdout, machine: fmt.Sprintf("%s, %d cores, %s %s", runtime.Version(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)}
 	var err error
 	t.begunAt, err = t.commit(ctx)
 	return t, err
@@ -120,14 +121,15 @@ func (t *tree) read(p part) (h head, err error) {
 
 // index lists the parts, and says which pages are older than the code that they speak for.
 func (t *tree) index(ctx context.Context) (string, error) {
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 1, ' ', tabwriter.Debug)
-	fmt.Fprint(w, " part \t result \t commit \t since then \t seconds \t of the processor \t shows \t\n")
-	fmt.Fprint(w, strings.Repeat(" --- \t", 7)+"\n")
+	var b strings.Builder
+	b.WriteString("# What was run, and when\n\n`make proof` runs the parts that speak for a promise, `make full` all, and\n" +
+		"`go run ./dev/proof PART` one. They write these pages. \"Since then\" counts the changed files of the\n" +
+		"code that a part speaks for, from its commit to that of this page.\n\n" +
+		"| part | result | command | commit | since then | seconds | of the processor | shows |\n|---|---|---|---|---|---|---|---|\n")
 	for _, p := range parts {
 		h, err := t.read(p)
 		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(w, " %s \t no page \t \t \t \t \t %s \t\n", p.name, p.says)
+			fmt.Fprintf(&b, "| %s | no page | | | | | | %s |\n", p.name, p.says)
 			continue
 		}
 		if err != nil {
@@ -137,16 +139,10 @@ func (t *tree) index(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(w, " [%s](%s.md) \t %s \t %s, %s \t %s \t %d \t %d \t %s \t\n",
-			p.name, p.name, h.Result, h.Commit, h.Date, since, h.Seconds, h.ProcessorSeconds, p.says)
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | `%s` | %s, %s | %s | %d | %d | %s |\n",
+			p.name, p.name, h.Result, h.Command, h.Commit, h.Date, since, h.Seconds, h.ProcessorSeconds, p.says)
 	}
-	if err := w.Flush(); err != nil {
-		return "", err
-	}
-	rows := strings.ReplaceAll("|"+strings.TrimSuffix(strings.ReplaceAll(table.String(), "|\n", "|\n|"), "|"), " \n", "\n")
-	return "# What was run, and when\n\n`make proof` runs the parts that speak for a promise, `make full` all, and\n" +
-		"`go run ./dev/proof PART` one. They write these pages. \"Since then\" counts the changed files of the\n" +
-		"code that a part speaks for, from its commit to that of this page.\n\n" + rows, nil
+	return b.String(), nil
 }
 
 // since says how much of the code has changed since a commit.
@@ -166,7 +162,10 @@ func (t *tree) since(ctx context.Context, commit string, code []string) (string,
 	case files == "":
 		return "nothing", nil
 	}
-	return fmt.Sprintf("%d files", len(strings.Split(files, "\n"))), nil
+	if n := len(strings.Split(files, "\n")); n > 1 {
+		return fmt.Sprintf("%d files", n), nil
+	}
+	return "1 file", nil
 }
 
 func (t *tree) writeIndex(ctx context.Context) error {

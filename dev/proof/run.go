@@ -17,8 +17,9 @@ import (
 // logs is where a part's output goes.
 const logs = "bin/proof"
 
-// run runs the parts and writes their pages. The error names those that failed.
-func (t *tree) run(ctx context.Context, list []part) error {
+// run runs the parts, with variables of make, and writes their pages. The error names those that
+// failed.
+func (t *tree) run(ctx context.Context, list []part, variables ...string) error {
 	lanes := map[load][]part{}
 	for _, p := range list {
 		lanes[p.load] = append(lanes[p.load], p)
@@ -26,26 +27,26 @@ func (t *tree) run(ctx context.Context, list []part) error {
 	errs := make([]error, 3)
 	var beside sync.WaitGroup
 	for _, l := range []load{waits, computes} {
-		beside.Go(func() { errs[l] = t.oneByOne(ctx, lanes[l]) })
+		beside.Go(func() { errs[l] = t.oneByOne(ctx, lanes[l], variables) })
 	}
 	beside.Wait()
-	errs[measures] = t.oneByOne(ctx, lanes[measures])
+	errs[measures] = t.oneByOne(ctx, lanes[measures], variables)
 	return errors.Join(errs...)
 }
 
-func (t *tree) oneByOne(ctx context.Context, list []part) error {
+func (t *tree) oneByOne(ctx context.Context, list []part, variables []string) error {
 	var errs []error
 	for _, p := range list {
 		if ctx.Err() != nil {
 			return errors.Join(append(errs, context.Cause(ctx))...)
 		}
-		errs = append(errs, t.runPart(ctx, p))
+		errs = append(errs, t.runPart(ctx, p, variables))
 	}
 	return errors.Join(errs...)
 }
 
 // runPart runs one part. An interrupted one leaves the page of its last run.
-func (t *tree) runPart(ctx context.Context, p part) error {
+func (t *tree) runPart(ctx context.Context, p part, variables []string) error {
 	path := filepath.Join(t.root, logs, p.name+".log")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -55,7 +56,8 @@ func (t *tree) runPart(ctx context.Context, p part) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	command := exec.CommandContext(ctx, "make", append([]string{"--no-print-directory"}, strings.Fields(p.target)...)...)
+	arguments := append(strings.Fields(p.target), variables...)
+	command := exec.CommandContext(ctx, "make", append([]string{"--no-print-directory"}, arguments...)...)
 	command.Dir, command.Stdout, command.Stderr = t.root, log, log
 	// Not a part of the make that may have started this program.
 	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS") })
@@ -64,8 +66,8 @@ func (t *tree) runPart(ctx context.Context, p part) error {
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
 	command.WaitDelay = 20 * time.Second
 
-	fmt.Printf("%s: begins, see %s/%s.log\n", p.name, logs, p.name)
-	h := head{Part: p.name, Date: time.Now().UTC().Format(time.DateOnly), Machine: t.machine, Command: "make " + p.target, Load: []string{machineLoad()}}
+	fmt.Fprintf(t.out, "%s: begins, see %s/%s.log\n", p.name, logs, p.name)
+	h := head{Part: p.name, Date: time.Now().UTC().Format(time.DateOnly), Machine: t.machine, Command: "make " + strings.Join(arguments, " "), Load: []string{machineLoad()}}
 	begun := time.Now()
 	ran := command.Run()
 	if ctx.Err() != nil {
@@ -86,7 +88,7 @@ func (t *tree) runPart(ctx context.Context, p part) error {
 	}
 	output, readErr := os.ReadFile(path)
 	err = errors.Join(err, readErr, t.writePage(p, h, string(output)))
-	fmt.Printf("%s: %s in %d s, %d s of the processor\n", p.name, h.Result, h.Seconds, h.ProcessorSeconds)
+	fmt.Fprintf(t.out, "%s: %s in %d s, %d s of the processor\n", p.name, h.Result, h.Seconds, h.ProcessorSeconds)
 	if ran != nil {
 		err = errors.Join(err, fmt.Errorf("%s failed: see %s/%s.log", p.name, logs, p.name))
 	}
