@@ -104,8 +104,9 @@ func NewForCopy(set *membership.Set) *Commands {
 	return a
 }
 
-// Copy stores the commands of another store, which are in the order of their times. Nodes take no
-// command that has expired, so Copy also writes all of them to the logs itself. Notes are only there.
+// Copy stores the commands of another store, which are in the order of their times. Nodes do not take
+// commands that expired long ago (learn.lua), so Copy also writes all of them to the logs itself. Notes
+// are only there.
 func (a *Commands) Copy(ctx context.Context, list []commands.Command) error {
 	var logged []transfer.Value
 	for _, command := range list {

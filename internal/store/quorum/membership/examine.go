@@ -32,7 +32,7 @@ type view struct {
 type record struct {
 	name, listHash, grace, runID string
 	epoch                        int64
-	since                        time.Time // it remembers since then, by its clock; zero: it never forgot anything
+	since                        time.Time // it remembers since then, by its clock; zero: declared as new, it has forgotten nothing
 	floor                        time.Time // it abstains for ticks up to here, by its clock
 	embedded                     bool
 	listNames                    string
@@ -105,7 +105,7 @@ func (n *Node) unrecorded(ctx context.Context) error {
 	return ErrBlank
 }
 
-// parseRecord reads the answer of peek.lua, by position. The last two fields may be missing.
+// parseRecord reads the answer of peek.lua, by position.
 func parseRecord(r Reply) record {
 	if r.Err != nil || len(r.Args) < 10 {
 		return record{}

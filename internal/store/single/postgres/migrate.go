@@ -15,8 +15,8 @@ import (
 )
 
 // requiredVersion is the schema version that a program must know to use the schema of this
-// release. Raise it with a migration that breaks the previous release. Replicas of that release
-// then refuse the schema: stop all of them before you migrate.
+// release. Raise it with a migration that breaks the previous release. Replicas of that release that
+// start afterwards refuse the schema. Those that run do not look again: stop them before you migrate.
 const requiredVersion = 5
 
 //go:embed migrations/*.sql
@@ -205,8 +205,8 @@ type querier interface {
 	QueryRow(ctx context.Context, text string, args ...any) pgx.Row
 }
 
-// check makes sure, once, that the schema has at least the version of this release and may be used
-// by it, and that the session has no setting that prevents this.
+// check checks, until it has succeeded once, that the schema has at least the version of this
+// release and that this release may use it. The session must have no setting that prevents that.
 func (s *Store) check(ctx context.Context, conn *pgxpool.Conn) error {
 	if s.checked.Load() {
 		return nil
