@@ -38,6 +38,7 @@ func newFive(t *testing.T) *five {
 		urls = append(urls, s.URLVia(p.Addr()))
 	}
 	f.cluster = newCluster(t, urls, func(cfg *membership.Config) {
+		cfg.Timeout = time.Second // only silent nodes take it: a busy machine is not one
 		cfg.Observer.Down = func(node string, _ error) { f.noticed(node) }
 	})
 	return f
