@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // TestCampaignChaos hurts a cluster with jobs of several policies in every way, at

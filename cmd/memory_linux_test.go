@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // The command of a job cannot read the environment of the replica that runs it. As root, the test runs

@@ -12,11 +12,11 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // One Redis is a store, and no list of one node.

@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // piped runs a command of the program whose output is a pipe.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/dev/testkit/logtest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
-	"github.com/quorate/quorate/internal/testkit/logtest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/replica"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // A copy says what it has done and what to do next. It refuses what it cannot do, with a reason.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // TestSystemdIsTold runs a replica as systemd does, with a socket for its state: it is

@@ -18,9 +18,9 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/cmd/internal/top"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // A pty is a terminal, with the test as its user.

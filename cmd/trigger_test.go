@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/quorum"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/roster"
 )

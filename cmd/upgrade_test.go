@@ -13,10 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/checker"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // upgradeFrom names the binary of another release, which .ci/upgrade builds.

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
-	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/dev/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/settings"

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/logtest"
 	"github.com/quorate/quorate/internal/console/webhook"
-	"github.com/quorate/quorate/internal/testkit/logtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"

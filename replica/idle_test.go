@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica/settings"
 )

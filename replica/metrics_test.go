@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/metrics"

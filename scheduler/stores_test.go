@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/quorate/quorate/internal/store/single/singletest"
+	"github.com/quorate/quorate/dev/testkit/singletest"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/cmd"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/gate"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/types"
 
-	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/servertest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // A composition is what a Compose file describes, run as processes of this machine: the

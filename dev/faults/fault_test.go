@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/testkit/proxytest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // A verdict is the expected result of an operation.

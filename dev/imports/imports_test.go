@@ -166,7 +166,7 @@ func measures(pkg string) bool { return under(pkg, "dev") }
 
 func testHelper(pkg string) bool {
 	base := path.Base(pkg)
-	return strings.HasSuffix(base, "test") && base != "test" || under(pkg, "internal/testkit")
+	return strings.HasSuffix(base, "test") && base != "test"
 }
 
 // violation says why f may not import it, or nothing.
@@ -178,7 +178,7 @@ func violation(f importer, imported string) string {
 		return ""
 	case !inside:
 		return thirdParty(f, imported)
-	case measures(own):
+	case measures(own) && (!under(own, "dev/testkit") || !testHelper(pkg)):
 		return "the product does not know the tools for it"
 	case testHelper(own) && !testHelper(pkg):
 		return "a package for tests is imported by tests only"
@@ -232,16 +232,16 @@ func inRoom(pkg, own string) bool {
 // only maps a library to the one place that may import it.
 var only = map[string][]string{
 	"github.com/knadh/koanf":          {"internal/config"},
-	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes", "internal/testkit/redistest"},
+	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
-	"github.com/redis/go-redis":       {"locking/redlock", "internal/store/quorum/membership", "internal/store/quorum/client", "internal/store/quorum/nodetest", "internal/testkit/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
+	"github.com/redis/go-redis":       {"locking/redlock", "internal/store/quorum/membership", "internal/store/quorum/client", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces"},
 	"github.com/google/jsonschema-go": {"internal/config", "internal/console/api"},
 	"go.yaml.in/yaml":                 {"internal/config", "internal/console/api", "internal/config/crontab"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
-	"github.com/jackc/pgx":            {"internal/store/single/postgres", "stores/postgres", "internal/testkit/pgtest"},
+	"github.com/jackc/pgx":            {"internal/store/single/postgres", "stores/postgres"},
 }
 
 func thirdParty(f importer, imported string) string {
@@ -365,7 +365,7 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence"},
 		{"cmd/dev.go", module + "/replica"},
 		{"cmd/quorate/main.go", module + "/cmd"},
-		{"dev/bench/rig/rig.go", module + "/internal/testkit/redistest"},
+		{"dev/bench/rig/rig.go", module + "/dev/testkit/redistest"},
 		{"dev/bench/rig/rig.go", "github.com/redis/go-redis/v9"},
 	} {
 		if msg := violation(importer{file: tc.file}, tc.imported); msg != "" {

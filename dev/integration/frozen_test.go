@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/locking/redlock"
 )

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/quorate/quorate/dev/sim"
+	"github.com/quorate/quorate/dev/testkit/nodetest"
 	nodes "github.com/quorate/quorate/internal/store/quorum/client"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 )
 
 // A machine is the plain Go model of a node's state.

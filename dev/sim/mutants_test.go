@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
+	"github.com/quorate/quorate/dev/testkit/nodetest"
 )
 
 // mostWorlds is how many worlds may pass until one shows what is wrong.

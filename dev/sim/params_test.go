@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
+	"github.com/quorate/quorate/dev/testkit/nodetest"
 )
 
 // What all worlds have in common. Replicas that were rolled out have a shorter

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/sim"
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 )
 
 // A storeMachine is the machine of a consistent store. If it comes back with an older state,

@@ -94,9 +94,7 @@ func measure(root fs.FS) (sizes, error) {
 }
 
 // beside has the folders that are no part of the product. Test kits end in test.
-var beside = []string{
-	"dev", "examples", "internal/testkit",
-}
+var beside = []string{"dev", "examples"}
 
 // product reports whether a file is part of the product.
 func product(file string) bool {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 )
 
 const page = "../../docs/tutorial.md"

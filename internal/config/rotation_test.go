@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // rewrite replaces what a file holds.

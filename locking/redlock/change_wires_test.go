@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/quorum/client"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // wires is a network to embedded nodes, by name.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/testkit/proxytest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
 

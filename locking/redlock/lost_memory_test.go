@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/testkit/proxytest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
 

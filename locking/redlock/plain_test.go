@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/nodetest"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/singletest"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd"
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"

@@ -6,9 +6,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/quorate/quorate/dev/testkit/storetest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )

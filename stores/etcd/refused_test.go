@@ -10,9 +10,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/quorate/quorate/dev/testkit/storetest"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )
 

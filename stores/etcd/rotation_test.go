@@ -11,9 +11,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/dev/testkit/storetest"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/storetest"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )

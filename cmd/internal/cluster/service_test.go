@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/dev/testkit/singletest"
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/single"
-	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/dashboard"

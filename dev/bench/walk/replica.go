@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 const (

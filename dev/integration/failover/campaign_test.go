@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/quorate/quorate/cmd"
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 )

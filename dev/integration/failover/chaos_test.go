@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/proxytest"
 )
 
 // TestCampaignChaos kills, freezes and drains replicas, and kills the server, which the

@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
 )
 
 // TestCampaignFrozen freezes a replica between Finish and COMMIT for longer than its lease. As

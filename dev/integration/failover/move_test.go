@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // A moving is a campaign whose store changes.

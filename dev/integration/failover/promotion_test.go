@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/campaigntest"
-	"github.com/quorate/quorate/internal/testkit/checker"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 )
 
 // A promotions is a campaign on a primary and its standby, which change places.

@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quorate/quorate/dev/testkit/logtest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/proxytest"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/testkit/logtest"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/proxytest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/scheduler"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -16,10 +16,10 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/postgres"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/internal/store/single/postgres"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // A world is a server that tests share: each has schemas of its own.

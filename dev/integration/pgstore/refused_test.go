@@ -5,10 +5,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/storetest"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/storetest"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // What the role may not do for 1.5 s is done afterwards.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 var keyX = kv.Key{Kind: kv.Claims, Name: "x"}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
 )
 
 // Check says what the promotion of a standby may forget.

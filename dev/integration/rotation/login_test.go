@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // starts starts a replica that is refused, and returns why it has ended.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quorate/quorate/internal/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/replica/settings"

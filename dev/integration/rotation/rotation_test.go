@@ -26,13 +26,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quorate/quorate/dev/testkit/logtest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/postgres"
-	"github.com/quorate/quorate/internal/testkit/logtest"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica"
 	store "github.com/quorate/quorate/stores/postgres"

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/scheduler/commands"
 )
 

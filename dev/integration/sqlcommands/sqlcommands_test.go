@@ -18,10 +18,10 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
+	"github.com/quorate/quorate/dev/testkit/pgtest"
 	singlecommands "github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"
-	"github.com/quorate/quorate/internal/testkit/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"

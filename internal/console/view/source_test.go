@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/singletest"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/single/singletest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedule"

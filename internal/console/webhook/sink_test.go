@@ -18,7 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/logtest"
+	"github.com/quorate/quorate/dev/testkit/logtest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/event"

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/fence/fencetest"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // perhaps is a rule that appends to its key, answers with what that holds then,

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/listing"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/dev/testkit/nodetest/difftest"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
 )
 
 // The scripts of membership and the plain model of a node answer alike and store

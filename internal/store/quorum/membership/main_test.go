@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/quorate/quorate/dev/testkit/nodetest/difftest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // TestMain fails if goroutines are left, or if go-redis has written to its

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/testkit/proxytest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // Callers who queue in this process for too long learn nothing of the node: it

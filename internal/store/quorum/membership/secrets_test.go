@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 func TestTLS(t *testing.T) {

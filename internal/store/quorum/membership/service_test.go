@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/testkit/proxytest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
 )
 
 // follow makes the server a replica of another one, and waits until it has its data.

@@ -10,10 +10,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/dev/testkit/nodetest"
+	"github.com/quorate/quorate/dev/testkit/nodetest/difftest"
 	"github.com/quorate/quorate/internal/store/protocol"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest/difftest"
 	"github.com/quorate/quorate/internal/store/quorum/scripts"
 	"github.com/quorate/quorate/locking"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/internal/store/single/claims"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/locking"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/internal/store/listing"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )

@@ -18,8 +18,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/testkit/servertest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // A Cluster is some members.

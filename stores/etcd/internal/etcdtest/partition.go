@@ -8,7 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/quorate/quorate/internal/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/proxytest"
 )
 
 // A partition is what stands before a member, to cut it off.

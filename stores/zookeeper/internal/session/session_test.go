@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/dev/testkit/servertest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/testkit/servertest"
 )
 
 // A call that no server takes was not sent, whether there is no server or one that is silent. It

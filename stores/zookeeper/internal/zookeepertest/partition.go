@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/proxytest"
 )
 
 // A partition is what stands before a member, to cut it off.

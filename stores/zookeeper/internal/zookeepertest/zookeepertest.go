@@ -18,8 +18,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/quorate/quorate/internal/testkit/redistest"
-	"github.com/quorate/quorate/internal/testkit/servertest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // jars are those of Debian: ZooKeeper, a log to standard error, and what its list lacks for TLS.

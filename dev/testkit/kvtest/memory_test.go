@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 )
 
 func TestMemoryConforms(t *testing.T) {

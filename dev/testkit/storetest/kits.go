@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 	kept "github.com/quorate/quorate/internal/store/single/ledger"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/testkit/servertest"
+	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // A Server is a redis-server process. Its methods fail the test when they

@@ -23,8 +23,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"pgregory.net/rapid"
 
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
-	"github.com/quorate/quorate/internal/testkit/redistest"
+	"github.com/quorate/quorate/dev/testkit/nodetest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
 // NodeKey is the key of the node's own record.

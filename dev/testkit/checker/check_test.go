@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/checker"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/dev/testkit/nodetest"
 	"github.com/quorate/quorate/internal/store/protocol"
-	"github.com/quorate/quorate/internal/store/quorum/nodetest"
 )
 
 // Step is the precision for comparing the time left of a key. The tests avoid times

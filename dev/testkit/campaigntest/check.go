@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/checker"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/testkit/checker"
 )
 
 // Finish waits until the last ticks are settled, and checks all of them, before and after the

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/checker"
 )
 
 // A Replica is a process of one.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/checker"
 )
 
 // Times in the configuration.

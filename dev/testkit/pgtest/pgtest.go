@@ -14,7 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/testkit/servertest"
+	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // A Server is a PostgreSQL server. Its only user is postgres, without a password, until a

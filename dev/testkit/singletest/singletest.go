@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
-	"github.com/quorate/quorate/internal/store/single/kv/kvtest"
 )
 
 const (

@@ -3,7 +3,7 @@ package checker_test
 import (
 	"testing"
 
-	"github.com/quorate/quorate/internal/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/checker"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
