@@ -169,8 +169,7 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 
 .PHONY: promotions
 promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers that are promoted again and again, all kits
-	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 60m -v -run Campaign ./failover
-	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgstore
+	cd dev/integration && QUORATE_CAMPAIGN=full go test -p 2 -parallel 5 -count=1 -timeout 60m -v -run Campaign ./failover ./pgstore
 
 .PHONY: etcd
 etcd: ## etcd at full length: all kits on three members, members and replicas killed and frozen

@@ -41,6 +41,7 @@ func TestCampaignSentinel(t *testing.T) {
 	// The ledger keeps 1,000 ticks of a job, which is more than a part has.
 	for part := range campaigntest.Lasting(1, 4) {
 		t.Run(strconv.Itoa(part), func(t *testing.T) {
+			t.Parallel()
 			c := newSentinels(t, 2)
 			times := campaigntest.Lasting(1, 25)
 			for n := range times {
