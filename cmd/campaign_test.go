@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/dev/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -26,7 +27,7 @@ func TestCampaignEveryTickOnce(t *testing.T) {
 	initNew(t, c.Config)
 	c.Start(campaigntest.IDs()...)
 	c.Ready()
-	c.Wait(campaigntest.Lasting(12*time.Second, time.Minute))
+	c.Wait(length.Of(12*time.Second, time.Minute))
 	c.Drain()
 
 	lines := c.Effects()
@@ -76,7 +77,7 @@ jobs:
 	c.Start(campaigntest.IDs()...)
 	c.Ready()
 
-	length := campaigntest.Lasting(30*time.Second, time.Minute)
+	length := length.Of(30*time.Second, time.Minute)
 	every, nodesDie, nodesReturn := length/6, length/3, 2*length/3
 	began := time.Now()
 	kills, dead := 0, false

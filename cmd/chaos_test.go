@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 )
 
@@ -18,7 +19,7 @@ func TestCampaignChaos(t *testing.T) {
 	c := campaigntest.New(t)
 	c.Config = writeConfig(t, servers, "jobs:\n"+c.Commands())
 	c.Begin()
-	c.Storm(campaigntest.Lasting(0, 2*time.Minute), append(
+	c.Storm(length.Of(0, 2*time.Minute), append(
 		c.ReplicaFaults(),
 		campaigntest.Fault{What: "nodes frozen", Do: func() {
 			node := servers[c.Rand.IntN(len(servers))]

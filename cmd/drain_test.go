@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -87,7 +88,7 @@ jobs:
 		start()
 	}
 	from := time.Now()
-	for n := 0; n < 6 || time.Since(from) < campaigntest.Lasting(0, time.Minute); n++ {
+	for n := 0; n < 6 || time.Since(from) < length.Of(0, time.Minute); n++ {
 		winner := c.NextWinner()
 		if delete(c.Replicas, winner.ID); n%2 == 0 {
 			winner.Drain()

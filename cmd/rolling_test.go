@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -27,7 +27,7 @@ func TestCampaignRollingRestart(t *testing.T) {
 	c.Ready()
 	// The run begins when all are there, and ends while they are.
 	began, restarts := time.Now(), 0
-	for end := began.Add(campaigntest.Lasting(10*time.Second, time.Minute)); time.Now().Before(end) || restarts < len(processes); restarts++ {
+	for end := began.Add(length.Of(10*time.Second, time.Minute)); time.Now().Before(end) || restarts < len(processes); restarts++ {
 		i := restarts % len(processes)
 		c.Replicas[processes[i]].Drain()
 		delete(c.Replicas, processes[i])

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/proxytest"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
 
 // costTimes: a timeout far above the duration of calls.
-var costTimes = times{timeout: pick(500*time.Millisecond, time.Second), ttl: 20 * time.Second, grace: 21 * time.Second}
+var costTimes = times{timeout: length.Of(500*time.Millisecond, time.Second), ttl: 20 * time.Second, grace: 21 * time.Second}
 
 // A sleeper is a way for nodes not to answer.
 type sleeper struct {
@@ -42,14 +43,14 @@ func sleepers() []sleeper {
 // from then on. Healthy and faulty rounds alternate, and medians are compared within the
 // pair.
 func TestCost(t *testing.T) {
-	if !full() { // else alone: it measures
+	if !length.Whole() { // else alone: it measures
 		t.Parallel()
 	}
 	rand := dice(t)
 	var b strings.Builder
 	b.WriteString("| nodes | acquire | extend | release | first call |\n|---|---|---|---|---|\n")
 	kinds := sleepers()
-	if !full() {
+	if !length.Whole() {
 		kinds = kinds[rand.IntN(len(kinds)):][:1]
 	}
 	for _, kind := range kinds {
@@ -111,10 +112,10 @@ func (w *cost) pairs(t *testing.T, n int) string {
 	t.Helper()
 	var ratios [3][]float64
 	var firsts []time.Duration
-	for range pick(1, 9) {
-		well := w.round(t, pick(3, 200))
+	for range length.Of(1, 9) {
+		well := w.round(t, length.Of(3, 200))
 		firsts = append(firsts, w.sleep(t, n))
-		ill := w.round(t, pick(3, 200))
+		ill := w.round(t, length.Of(3, 200))
 		for i := range ratios {
 			ratios[i] = append(ratios[i], float64(ill[i])/float64(well[i]))
 		}
@@ -124,7 +125,7 @@ func (w *cost) pairs(t *testing.T, n int) string {
 	fmt.Fprintf(&row, "| %d %s |", n, w.kind.name)
 	for i, list := range ratios {
 		fmt.Fprintf(&row, " %.2f × (%.2f to %.2f) |", median(list), slices.Min(list), slices.Max(list))
-		if limit := 1.2; full() && median(list) > limit {
+		if limit := 1.2; length.Whole() && median(list) > limit {
 			t.Errorf("%s with %d nodes %s: %.2f times of healthy, want %v at most", operations[i], n, w.kind.name, median(list), limit)
 		}
 	}

@@ -33,17 +33,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// full reports whether campaigns run whole, or as a sample.
-func full() bool { return os.Getenv("QUORATE_CAMPAIGN") == "full" }
-
-// pick returns the value for a sample or for the whole campaign.
-func pick[T any](sample, whole T) T {
-	if full() {
-		return whole
-	}
-	return sample
-}
-
 // dice are the random choices of a test, the same for the same seed.
 func dice(t *testing.T) *rand.Rand {
 	t.Helper()

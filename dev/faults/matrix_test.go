@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -53,7 +54,7 @@ func TestMatrix(t *testing.T) {
 	t.Parallel()
 	rand := dice(t)
 	cells := allCells()
-	if !full() {
+	if !length.Whole() {
 		cells = someCells(rand)
 	}
 	var mu sync.Mutex

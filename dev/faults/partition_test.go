@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -117,7 +118,7 @@ func runPartition(t *testing.T, p partition, seed uint64) string {
 func compete(t *testing.T, c *cluster, p partition, b *book, r *replica, side int, dice *rand.Rand) map[string]int {
 	t.Helper()
 	told := map[string]int{}
-	for n := range pick(12, 400) {
+	for n := range length.Of(12, 400) {
 		req := c.request(past(10 + n))
 		lease, err := b.try(t, r, req, false)
 		var why *locking.AcquireError

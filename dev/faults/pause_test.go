@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -32,18 +33,18 @@ type pause struct {
 func TestHolderPauses(t *testing.T) {
 	t.Parallel()
 	dice(t)
-	d := pick(
+	d := length.Of(
 		times{timeout: 400 * time.Millisecond, ttl: 2 * time.Second, grace: 3 * time.Second},
 		times{timeout: 240 * time.Millisecond, ttl: time.Second, grace: 2 * time.Second},
 	)
 	c := newCluster(t, d)
 	s, next := newSink(t), c.replica(t, nil)
 	var list []pause
-	for round := range pick(1, 4) {
-		for _, share := range pick([]float64{0}, []float64{0.5, 1.5, 3}) {
+	for round := range length.Of(1, 4) {
+		for _, share := range length.Of([]float64{0}, []float64{0.5, 1.5, 3}) {
 			var mu sync.Mutex
 			t.Run(fmt.Sprintf("round %d, %v ttl", round, share), func(t *testing.T) {
-				for n := range pick(3, 20) {
+				for n := range length.Of(3, 20) {
 					share := share
 					if share == 0 {
 						share = []float64{0.5, 1.5, 3}[n]

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -95,7 +96,7 @@ func TestRestarts(t *testing.T) {
 				}
 			}
 		}
-		if !full() {
+		if !length.Whole() {
 			list = list[rand.IntN(len(list)):][:1]
 			list[0].nodes = []int{quorum, size}[i%2]
 		}

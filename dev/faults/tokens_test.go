@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/quorate/quorate/dev/testkit/length"
 )
 
 var tokenTimes = times{timeout: 200 * time.Millisecond, ttl: 900 * time.Millisecond, grace: time.Second}
@@ -17,7 +19,7 @@ var tokenTimes = times{timeout: 200 * time.Millisecond, ttl: 900 * time.Millisec
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	w := newWar(t, false)
-	want := pick(300, 20_000)
+	want := length.Of(300, 20_000)
 	var losses map[string]int
 	w.run(t, func() {
 		losses = w.harm(want)

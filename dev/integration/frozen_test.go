@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/locking/redlock"
@@ -26,10 +26,7 @@ import (
 // which shows that they are really made.
 func TestCampaignFrozenHolders(t *testing.T) {
 	t.Parallel()
-	lanes, rounds := 3, 1
-	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
-		lanes, rounds = 20, 10 // 200 frozen holders, twenty at a time
-	}
+	lanes, rounds := length.Of(3, 20), length.Of(1, 10) // lanes are side by side
 	w := newWorld(t)
 	guarded, bare := newTally(), newTally()
 	var all sync.WaitGroup

@@ -3,13 +3,13 @@ package redlock
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
@@ -39,7 +39,7 @@ func TestChangeCutOffAnywhere(t *testing.T) {
 				t.Parallel()
 				// Before these only questions are asked.
 				first, step := 2*(len(c.from)+len(c.to)), 1
-				if os.Getenv("QUORATE_CAMPAIGN") != "full" {
+				if !length.Whole() {
 					first, step = first+1, 4
 				}
 				for after := first; ; after += step {

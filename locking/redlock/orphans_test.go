@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
@@ -32,14 +32,10 @@ func orphansOf(keys []string) (orphans []string, tombstones int) {
 }
 
 // After many attempts that failed, were cancelled, or lost their replies, five servers have
-// only claims and tombstones: 10 of each, and 100 with QUORATE_CAMPAIGN=full. Leases
-// outlast the test.
+// only claims and tombstones. Leases outlast the test.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
-	each := 10
-	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
-		each = 100
-	}
+	each := length.Of(10, 100)
 	f := newFive(t)
 	l, other := f.locker(t), f.locker(t)
 	over := past(0)

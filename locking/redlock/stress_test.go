@@ -1,23 +1,19 @@
 package redlock
 
 import (
-	"os"
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 )
 
 // Twenty contenders lock, extend and release on five servers; no guarded update is lost.
-// QUORATE_CAMPAIGN=full makes it 10 000 rounds.
 func TestStress(t *testing.T) {
 	t.Parallel()
-	cfg := locktest.StressConfig{Contenders: 20, Rounds: 300, TTL: 10 * time.Second}
-	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
-		cfg.Rounds = 10_000
-	}
+	cfg := locktest.StressConfig{Contenders: 20, Rounds: length.Of(300, 2000), TTL: 10 * time.Second}
 	servers := redistest.StartN(t, 5)
 	c := newCluster(t, redistest.URLs(servers), nil)
 	got := locktest.Stress(t, func(string) locking.Locker { return c.locker(t) }, cfg)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/stores/etcd/internal/etcdtest"
@@ -41,6 +42,6 @@ func TestCampaign(t *testing.T) {
 	for _, m := range cluster.Members {
 		members = append(members, m)
 	}
-	c.Storm(campaigntest.Lasting(0, 5*time.Minute), slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, func() int { return cluster.Leader(t) })))
+	c.Storm(length.Of(0, 5*time.Minute), slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, func() int { return cluster.Leader(t) })))
 	c.Finish()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
@@ -43,6 +44,6 @@ func TestCampaign(t *testing.T) {
 	}
 	faults := slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, func() int { return e.Leader(t) }))
 	c.Rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	c.Storm(campaigntest.Lasting(0, 5*time.Minute), faults[:campaigntest.Lasting(4, len(faults))]) // CI has etcd, too
+	c.Storm(length.Of(0, 5*time.Minute), faults[:length.Of(4, len(faults))]) // CI has etcd, too
 	c.Finish()
 }

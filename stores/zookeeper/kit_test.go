@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/storetest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -60,7 +61,7 @@ func nextIncarnation(tb testing.TB, s *ensemble) {
 func TestKits(t *testing.T) {
 	t.Parallel()
 	members := 1
-	if storetest.Full() {
+	if length.Whole() {
 		members = 3
 	}
 	w, _ := newWorld(t, members)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/dev/testkit/proxytest"
 )
@@ -19,7 +20,7 @@ func TestCampaignChaos(t *testing.T) {
 	c := campaigntest.New(t)
 	onPostgres(c, pgtest.URL(proxy.Addr(), url.User("postgres"), "postgres"), c.Commands())
 	c.Begin()
-	c.Storm(campaigntest.Lasting(0, 2*time.Minute), append(
+	c.Storm(length.Of(0, 2*time.Minute), append(
 		c.ReplicaFaults(),
 		campaigntest.Fault{What: "servers killed", Do: func() {
 			s.Kill(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 )
 
@@ -55,7 +56,7 @@ func (c *finishing) calm() {
 func TestCampaignFinish(t *testing.T) {
 	t.Parallel()
 	c := newFinishing(t, 4, "@every 2s", transferParams{})
-	deaths, most := 0, campaigntest.Lasting(12, 200)
+	deaths, most := 0, length.Of(12, 200)
 	var until time.Time // set once it is calm
 	for wake := time.Now(); until.IsZero() || time.Now().Before(until); c.Wait(50 * time.Millisecond) {
 		if deaths >= most && until.IsZero() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/dev/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 )
 
@@ -21,13 +22,13 @@ type promotions struct {
 // primary serves beside the new one, nothing is promised.
 func TestCampaignPromotions(t *testing.T) {
 	t.Parallel()
-	promote(t, false, campaigntest.Lasting(2, 50))
+	promote(t, false, length.Of(2, 50))
 }
 
 // TestCampaignSynchronous does so with a synchronous standby. No run is forgotten.
 func TestCampaignSynchronous(t *testing.T) {
 	t.Parallel()
-	promote(t, true, campaigntest.Lasting(1, 20), "synchronous_standby_names=*")
+	promote(t, true, length.Of(1, 20), "synchronous_standby_names=*")
 }
 
 func promote(t *testing.T, synchronous bool, times int, settings ...string) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/dev/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/proxytest"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 )
@@ -39,11 +40,11 @@ type sentinels struct {
 func TestCampaignSentinel(t *testing.T) {
 	t.Parallel()
 	// The ledger keeps 1,000 ticks of a job, which is more than a part has.
-	for part := range campaigntest.Lasting(1, 4) {
+	for part := range length.Of(1, 4) {
 		t.Run(strconv.Itoa(part), func(t *testing.T) {
 			t.Parallel()
 			c := newSentinels(t, 2)
-			times := campaigntest.Lasting(1, 25)
+			times := length.Of(1, 25)
 			for n := range times {
 				c.failover((part + n) % kindsOfFailover)
 			}
@@ -58,7 +59,7 @@ func TestCampaignSentinel(t *testing.T) {
 func TestCampaignBehind(t *testing.T) {
 	t.Parallel()
 	c := newSentinels(t, 0)
-	for range campaigntest.Lasting(1, 30) {
+	for range length.Of(1, 30) {
 		c.failover(kindsOfFailover)
 	}
 	c.Finish()

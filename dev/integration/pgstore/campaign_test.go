@@ -1,11 +1,11 @@
 package pgstore_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -13,21 +13,20 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 )
 
-// TestCampaignKits runs all kits with the role of a replica, and behind PgBouncer. With
-// QUORATE_CAMPAIGN=full they have their full length; else locks compete for a moment.
+// TestCampaignKits runs all kits with the role of a replica, and behind PgBouncer; as a
+// sample, locks compete for a moment.
 func TestCampaignKits(t *testing.T) {
 	t.Parallel()
 	w := &world{Server: pgtest.Start(t)}
 	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
-	full := os.Getenv("QUORATE_CAMPAIGN") == "full"
 	for way, url := range map[string]string{"Direct": w.urlAs("replica"), "PgBouncer": w.Bouncer(t)} {
 		t.Run(way, func(t *testing.T) {
-			stressed(t, w, url, full)
-			if !full {
+			stressed(t, w, url)
+			if !length.Whole() {
 				return
 			}
 			t.Run("Store", func(t *testing.T) {
-				kvtest.Run(t, kvtest.Backend{New: func(t testing.TB) kv.Store { return w.open(t, url) }, Rounds: 10_000})
+				kvtest.Run(t, kvtest.Backend{New: func(t testing.TB) kv.Store { return w.open(t, url) }, Rounds: 2000})
 			})
 			t.Run("Locks", func(t *testing.T) {
 				locktest.Run(t, locktest.Backend{
@@ -42,12 +41,9 @@ func TestCampaignKits(t *testing.T) {
 }
 
 // stressed lets contenders add to one counter, which only a lock guards. None is lost.
-func stressed(t *testing.T, w *world, url string, full bool) {
+func stressed(t *testing.T, w *world, url string) {
 	t.Helper()
-	cfg := locktest.StressConfig{Contenders: 20, Rounds: 100, TTL: 10 * time.Second}
-	if full {
-		cfg.Rounds = 10_000
-	}
+	cfg := locktest.StressConfig{Contenders: 20, Rounds: length.Of(100, 2000), TTL: 10 * time.Second}
 	got := locktest.Stress(t, w.lockers(t, url), cfg)
 	t.Logf("%s: %d contenders: %v", t.Name(), cfg.Contenders, got)
 	if got.Rounds != cfg.Rounds || got.Written != cfg.Rounds || got.Released != cfg.Rounds {

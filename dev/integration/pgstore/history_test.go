@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -46,7 +46,7 @@ func history(t *testing.T, w *world) {
 
 // TestCampaignHistory compares at full size: 1,000 jobs with 1,000 entries each.
 func TestCampaignHistory(t *testing.T) {
-	if os.Getenv("QUORATE_CAMPAIGN") != "full" {
+	if !length.Whole() {
 		t.Skip("it stores a million entries: make promotions")
 	}
 	w := &world{Server: pgtest.Start(t)}

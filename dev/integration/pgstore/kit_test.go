@@ -44,7 +44,7 @@ func TestPostgres(t *testing.T) {
 func conforms(t *testing.T, w *world) {
 	b := kvtest.Backend{New: func(t testing.TB) kv.Store { return w.open(t, w.urlAs("replica")) }, Rounds: 300}
 	if !testing.Short() {
-		b.Rounds = 10_000
+		b.Rounds = 2000
 	}
 	kvtest.Run(t, b)
 }

@@ -69,17 +69,6 @@ func New(t *testing.T) *Campaign {
 	}
 }
 
-// Full reports whether campaigns run at full length.
-func Full() bool { return os.Getenv("QUORATE_CAMPAIGN") == "full" }
-
-// Lasting is the length of a campaign.
-func Lasting[N any](sample, whole N) N {
-	if Full() {
-		return whole
-	}
-	return sample
-}
-
 // A Job is one of a campaign.
 type Job struct {
 	Name    string

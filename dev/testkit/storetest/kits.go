@@ -5,7 +5,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -25,9 +25,6 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
-
-// Full reports whether the kits run at full length.
-func Full() bool { return os.Getenv("QUORATE_CAMPAIGN") == "full" }
 
 // A World is servers that tests share: each has a namespace of its own.
 type World struct {
@@ -55,10 +52,10 @@ func (w *World) open(tb testing.TB) kv.Store {
 func (w *World) Run(t *testing.T) {
 	t.Helper()
 	kits := map[string]func(*testing.T){"Store": w.store, "Stress": w.stress, "Ledger": w.ledger}
-	if Full() {
+	if length.Whole() {
 		kits["Locks"] = w.locks
 	}
-	if Full() || !w.OneByOne {
+	if length.Whole() || !w.OneByOne {
 		kits["Commands"] = w.commands
 	}
 	for name, kit := range kits {
@@ -70,12 +67,7 @@ func (w *World) Run(t *testing.T) {
 }
 
 // rounds is how often the checks with competitors repeat.
-func rounds() int {
-	if Full() {
-		return 10_000
-	}
-	return 200
-}
+func rounds() int { return length.Of(200, 2000) }
 
 func (w *World) store(t *testing.T) {
 	kvtest.Run(t, kvtest.Backend{New: w.open, NextIncarnation: w.NextIncarnation, Clockless: true, Rounds: rounds()})
@@ -207,10 +199,7 @@ func (w *World) Restore(t *testing.T, backup func() (restore func())) {
 // servers. In CI it only sees that both work.
 func (w *World) Throughput(t *testing.T, peer string, lockAndUnlock func(name string) error) {
 	t.Helper()
-	rounds := 10
-	if Full() {
-		rounds = 300
-	}
+	rounds := length.Of(10, 300)
 	locker, base := lockerOn(t, w.declaredNew(t), 3*time.Second), time.Now().Truncate(time.Second).Add(-time.Hour)
 	for _, workers := range []int{1, 16} {
 		m := meter{T: t, workers: workers, rounds: rounds}

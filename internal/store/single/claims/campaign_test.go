@@ -5,27 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/locking"
 )
 
 // Replicas compete for ticks on a store that loses requests and answers, lets commits arrive
 // minutes late, and is replaced by standbys that are behind. No tick runs twice, no two leases
-// last at the same time, and tokens grow. QUORATE_CAMPAIGN=full makes it 300 worlds.
+// last at the same time, and tokens grow.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
-	worlds := 12
+	worlds := length.Of(12, 300)
 	if testing.Short() {
-		worlds = 4
-	}
-	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
-		worlds = 300
+		worlds = length.Of(4, 300)
 	}
 	granted, failovers := 0, 0
 	for seed := range worlds {

@@ -1,12 +1,12 @@
 package claims_test
 
 import (
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/locking"
@@ -75,13 +75,9 @@ func TestStress(t *testing.T) {
 }
 
 // stressed lets twenty contenders lock, extend and release; no guarded update is lost.
-// QUORATE_CAMPAIGN=full makes it 10 000 rounds.
 func stressed(t *testing.T, connect func(string) locking.Locker) {
 	t.Helper()
-	cfg := locktest.StressConfig{Contenders: 20, Rounds: 300, TTL: 10 * time.Second}
-	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
-		cfg.Rounds = 10_000
-	}
+	cfg := locktest.StressConfig{Contenders: 20, Rounds: length.Of(300, 2000), TTL: 10 * time.Second}
 	got := locktest.Stress(t, connect, cfg)
 	t.Logf("%d contenders: %v", cfg.Contenders, got)
 	if got.Rounds != cfg.Rounds || got.Written != cfg.Rounds || got.Released != cfg.Rounds {
