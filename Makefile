@@ -133,10 +133,14 @@ tidy-check:
 	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy -diff); done
 
 .PHONY: model
-model: ## check the models exhaustively (needs spin and gcc)
+model: ## check the models in every order of steps, those that take minutes (needs spin and gcc)
 	@.ci/deps spin gcc
 	dev/model/single/check.sh
-	dev/model/redlock/check.sh
+	dev/model/redlock/check.sh $(if $(WHOLE),,--quick)
+
+.PHONY: models
+models: ## check all models, an hour
+	$(MAKE) model WHOLE=1
 
 .PHONY: mutants
 mutants: ## plant bugs one at a time and see that the tests notice each
@@ -144,9 +148,13 @@ mutants: ## plant bugs one at a time and see that the tests notice each
 	go run ./dev/mutants
 
 .PHONY: sim
-sim: ## simulate whole clusters, thousands of seeds a minute, and a million claims of locks
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Sim|Policies)(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Locks(OnStore)?|ListChange|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),1000000) -first=$(or $(FIRST),1)
+sim: ## simulate whole clusters, hundreds of worlds a minute, and claims of locks, from FIRST on
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Sim|Policies)(OnStore)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Locks(OnStore)?|ListChange(AndBack)?|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
+
+.PHONY: search
+search: ## simulate worlds that nobody has seen yet: the first seed is the time
+	$(MAKE) sim SEEDS=$(or $(SEEDS),4000) CLAIMS=$(or $(CLAIMS),1000000) FIRST=$(or $(FIRST),$(shell date +%s))
 
 .PHONY: faults
 faults: ## hurt real servers and holders in every way of docs/faults.md, and write it
@@ -170,6 +178,10 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 .PHONY: promotions
 promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers that are promoted again and again, all kits
 	cd dev/integration && QUORATE_CAMPAIGN=full go test -p 2 -parallel 5 -count=1 -timeout 60m -v -run Campaign ./failover ./pgstore
+
+.PHONY: history
+history: deps ## pages, listings and views on PostgreSQL with a million entries cost what they cost with few
+	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run TestHistoryAtSize ./pgstore
 
 .PHONY: etcd
 etcd: ## etcd at full length: all kits on three members, members and replicas killed and frozen

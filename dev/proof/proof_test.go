@@ -222,6 +222,9 @@ func TestParts(t *testing.T) {
 			}
 		}
 	}
+	if !slices.Contains(partNames(), "models") {
+		t.Error("a release does not search the models to the end")
+	}
 	// Never cut, however long they take.
 	for _, name := range []string{"promotions", "campaign", "etcd", "zookeeper", "race", "model", "sim", "mutants", "upgrade"} {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name && p.proves }) {

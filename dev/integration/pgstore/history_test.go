@@ -44,10 +44,10 @@ func history(t *testing.T, w *world) {
 	compareHistories(t, few, many, long)
 }
 
-// TestCampaignHistory compares at full size: 1,000 jobs with 1,000 entries each.
-func TestCampaignHistory(t *testing.T) {
+// TestHistoryAtSize compares at full size: 1,000 jobs with 1,000 entries each.
+func TestHistoryAtSize(t *testing.T) {
 	if !length.Whole() {
-		t.Skip("it stores a million entries: make promotions")
+		t.Skip("it stores a million entries: make history")
 	}
 	w := &world{Server: pgtest.Start(t)}
 	w.exec(t, `CREATE ROLE replica`)
