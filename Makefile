@@ -36,6 +36,9 @@ build: ## build bin/quorate
 # `make race` alone.
 RACED := ./locking/... ./jobs/... ./internal/store/quorum/client ./scheduler/internal/...
 
+# What only we need: no goroutine of the product begins there, and the simulation takes turns.
+TOOLS = $(shell go list ./dev/...)
+
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
 ENGINE := ./scheduler ./scheduler/schedtest
 
@@ -91,9 +94,10 @@ gallery: ## write the pictures of docs/gallery anew
 	cd dev/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race
-race: ## all tests of the module at full length, and those of the other modules, with the race detector
+race: ## all tests at full length; those of the product and of the other modules with the race detector
 	@.ci/deps redis-server gcc postgres
-	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m ./...
+	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(filter-out $(TOOLS),$(shell go list ./...))
+	go test $(PARALLEL) -vet=off -count=1 -timeout 30m $(TOOLS)
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
 	$(MAKE) modules RACE=-race
 

@@ -45,7 +45,7 @@ var parts = []part{
 	{"zookeeper", "ZooKeeper: all kits, members and replicas killed, frozen and cut off", "zookeeper", waits, true, append([]string{"stores/zookeeper"}, kits...), verbose, ""},
 	{"sim", "whole clusters in virtual time, and hundreds of thousands of claims of locks", "sim", computes, true, append([]string{"dev/sim"}, product...), verbose, ""},
 	{"etcd", "etcd: all kits, members and replicas killed, frozen and cut off", "etcd", waits, true, append([]string{"stores/etcd"}, kits...), verbose, ""},
-	{"race", "all tests at full length, with the race detector", "race", computes, true, append([]string{"dev", "stores", "examples"}, product...), verbose, ""},
+	{"race", "all tests at full length, those of the product with the race detector", "race", computes, true, append([]string{"dev", "stores", "examples"}, product...), verbose, ""},
 	{"campaign", "Redis nodes: processes and nodes killed, frozen and restarted", "campaign", waits, true, kits, verbose, ""},
 	{"faults", "each fault of docs/faults.md, on real servers and holders", "faults", waits, true, append([]string{"dev/faults"}, kits...), verbose, ""},
 	{"model", "the rules of claims and of membership, in every order of steps; the smaller half", "model", computes, true, []string{"dev/model", "locking/redlock/PROTOCOL.md"}, nil, ""},
