@@ -62,14 +62,17 @@ func (p *pasts) scanLater(j *jobState, span catchup.Span) {
 }
 
 // afterPause asks the ledger for a run that was interrupted during the pause, or may be
-// soon: this replica has not watched it. Later ticks wait for the answer. A replica that
-// runs a scheduled tick itself need not ask: no earlier tick can be claimed.
+// soon: this replica has not watched it. Later ticks wait for the answer. Behind a run of this
+// replica the next one asks: the last run would be that one.
 func (p *pasts) afterPause(j *jobState, now time.Time) {
 	ownRun := func(t *ticket) bool { return t.Tick.Stream == "" }
-	if j.OnCrash != jobs.CrashRerun || !job.Fits(p.labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
-		return
+	switch {
+	case j.OnCrash != jobs.CrashRerun || !job.Fits(p.labels, j.Labels):
+	case slices.ContainsFunc(j.running, ownRun):
+		j.queueOf("").unsure = true
+	default:
+		p.scanFirst(j, &catchup.Scan{Span: catchup.Span{Job: j.Job, Before: now}, OnlyRerun: true})
 	}
-	p.scanFirst(j, &catchup.Scan{Span: catchup.Span{Job: j.Job, Before: now}, OnlyRerun: true})
 }
 
 // start starts the queued scans, urgent ones first. Scans of one update form a batch with

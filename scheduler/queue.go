@@ -147,8 +147,8 @@ func (t *ticket) heldElsewhere(now time.Time) job.Verdict {
 }
 
 // A replica that watches a tick of another replica claims no later tick. But it may have
-// given a tick up before it learned that another had claimed it: it was starved, or cut off
-// from the nodes. If it claimed the next tick after that replica died, the first could
+// given a tick up before it learned that another had claimed it: it was starved, cut off
+// from the nodes, or had a run of its own whose lease was over. If it claimed the next tick after that replica died, the first could
 // never be rerun. So, if a job's ticks are rerun, it asks the ledger before it tries
 // whether the last run was interrupted, or may be soon, as after a start. It also does so
 // when an unwatched tick's lease blocks it. Then that tick comes first.
@@ -172,10 +172,10 @@ func (q *tickQueue) learned(t *ticket) *attempt.EarlierTicks {
 	return q.earlierTicks(t.Job, t.Tick)
 }
 
-// gaveUp notes that a tick was decided that another replica may run. None can if a run of
-// this replica blocks all others.
+// gaveUp notes that a tick was decided that another replica may run, also behind a run of this
+// replica: its lease may end before its function.
 func (q *tickQueue) gaveUp(j *jobState) {
-	if q.stream == "" && j.OnCrash == jobs.CrashRerun && len(j.running) == 0 {
+	if q.stream == "" && j.OnCrash == jobs.CrashRerun {
 		q.unsure = true
 	}
 }

@@ -11,14 +11,21 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // die claims the job's tick at 10 s for a replica that then dies.
 func (c *cluster) die(mode locking.Mode, ttl time.Duration) locking.Lease {
 	c.t.Helper()
+	return c.dieIn(10*time.Second, mode, ttl)
+}
+
+func (c *cluster) dieIn(tick time.Duration, mode locking.Mode, ttl time.Duration) locking.Lease {
+	c.t.Helper()
 	lease, err := c.locks.TryAcquire(c.t.Context(), locking.Request{
-		Name: "j", Tick: c.begun.Add(10 * time.Second), TTL: ttl, Holder: "dead", Mode: mode,
+		Name: "j", Tick: c.begun.Add(tick), TTL: ttl, Holder: "dead", Mode: mode,
 		Note: ledger.EncodeNote(ledger.Entry{Outcome: ledger.Running, Replica: "dead", Trigger: ledger.BySchedule}),
 	})
 	if err != nil {
@@ -172,6 +179,42 @@ func TestRerunOfALostLease(t *testing.T) {
 				if last := c.ticks("j")[1]; c.at(last.Tick) != 20*time.Second || last.Outcome != ledger.Succeeded {
 					t.Errorf("the next tick: %+v", last)
 				}
+			})
+		})
+	}
+}
+
+// A run that goes on after its lease blocks no other replica. One claims the next tick and dies:
+// the tick runs again before a later one, although this replica skipped it behind its own run.
+func TestRerunBehindARunWithoutLease(t *testing.T) {
+	t.Parallel()
+	for _, paused := range []bool{false, true} { // when it is due here
+		t.Run(fmt.Sprintf("paused %v", paused), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesks(t)
+				d.locker = cutOff{d.locks, false, new(atomic.Bool)}
+				job := every(t, "10s", "j", d.handler(func(_ context.Context, run jobs.Run) error {
+					if d.at(run.Tick) == 10*time.Second {
+						time.Sleep(24 * time.Second) // it does not listen
+					}
+					return nil
+				}))
+				job.OnCrash = jobs.CrashRerun
+				stop := d.start(d.replica("r1", func(c *scheduler.Config) { c.Commands = d.commands }, job))
+				after(t, 15*time.Second)
+				if paused {
+					d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
+				}
+				after(t, 6*time.Second)
+				d.dieIn(20*time.Second, locking.AtLeastOnce, 5*time.Second)
+				after(t, 6*time.Second)
+				if paused {
+					d.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"})
+				}
+				after(t, 22*time.Second)
+				d.stop(stop)
+				d.wantTicks("j", "10s lease_lost: the lease could not be kept", "20s succeeded", "30s succeeded", "40s succeeded")
 			})
 		})
 	}

@@ -40,6 +40,11 @@ var policies = promise{
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
 			{engine + "internal/attempt/look.go", "return ok && b.Job.OnCrash == jobs.CrashRerun &&", "return ok && b.Job.OnCrash == jobs.CrashSkip &&"},
 		}},
+		{"C7: a run without its lease hides a rerun", in(engine, "TestRerunBehindARunWithoutLease"), []edit{
+			{engine + "queue.go", `q.stream == "" && j.OnCrash == jobs.CrashRerun {
+		q.unsure`, `q.stream == "" && j.OnCrash == jobs.CrashRerun && len(j.running) == 0 {
+		q.unsure`},
+		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
 			{engine + "internal/attempt/limits.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
 		}},
