@@ -57,6 +57,19 @@ func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
 	}
 }
 
+// Nodes that do not answer say nothing of the epoch.
+func TestEpochIsKeptInAnOutage(t *testing.T) {
+	t.Parallel()
+	s := openMini(t, redistest.MiniN(t, 3), 3)
+	told := view{node: s.nodes[0], record: record{listHash: s.hash, epoch: 2}}
+	silent := view{node: s.nodes[0], reply: Reply{Err: errors.New("timeout")}}
+	s.epoch.learn([]view{told, silent, silent}, 2)
+	s.epoch.learn([]view{silent, silent, silent}, 2)
+	if got := s.epoch.get(); got != 2 {
+		t.Errorf("the epoch is %d, want 2", got)
+	}
+}
+
 func TestOldServersAreRefused(t *testing.T) {
 	t.Parallel()
 	n := openMini(t, redistest.MiniN(t, 1), 1).nodes[0]
