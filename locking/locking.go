@@ -137,8 +137,8 @@ type Locker interface {
 // Its methods may be called from any goroutine.
 type Tenure interface {
 	// Deadline is the end of the right to work. It is counted from before the first
-	// message of the last successful round, less clock drift. Compare both its
-	// monotonic reading and its wall clock, as Expired does.
+	// message of the claim, or of the last extension that succeeded, less clock drift.
+	// Compare both its monotonic reading and its wall clock, as Expired does.
 	Deadline() time.Time
 
 	// Extend moves the deadline to a full TTL from now. After an error the deadline is

@@ -24,7 +24,7 @@ type lease struct {
 	over bool
 	// polled holds the nodes' answers to the last extension; nil before.
 	polled atomic.Pointer[locking.Poll]
-	// sem holds one token, whose owner may use the try, over, ended and result.
+	// sem holds one permit, whose owner may use the try, over, ended and result.
 	sem chan struct{}
 	// ended: the lease was given back. Result is what later calls of Release return.
 	ended  bool
@@ -114,10 +114,15 @@ func lost(votes []vote) error {
 	return locking.ErrLeaseLost
 }
 
-// Release implements locking.Lease: rule N5, at least once, repeated until a quorum
-// acknowledges it, the deadline has passed, or ctx has ended. Once a quorum has
-// decided, later calls return the same. If the deadline passed first, the error matches
-// ErrLeaseLost, and ErrNoQuorum or ErrRefused.
+// Release implements locking.Lease: rule N5, at least once, repeated until a quorum has
+// decided, the deadline has passed, or ctx has ended. A quorum decides
+//
+//	nil           if it acknowledged before the deadline
+//	ErrExpired    if it did so later, or after the lock had expired there (RANOUT)
+//	ErrLeaseLost  if it answered LATE: others may have worked since
+//
+// Later calls then return the same. Without a decision the error matches ErrNoQuorum or
+// ErrRefused, and ErrLeaseLost if the deadline has passed, else the error of ctx.
 func (s *lease) Release(ctx context.Context, note []byte) error { return s.finish(ctx, note, false) }
 
 // HandOver implements locking.Lease: rule N5 with handover, repeated as by Release.

@@ -37,8 +37,9 @@
 //
 // Every round asks all nodes at once, and is over when its votes decide. Later answers
 // are recorded: they say which nodes have the claim, or leftovers of a void try. FINISH
-// and VOID go to a node after its answers to all earlier requests. Requests that nodes
-// do not acknowledge in time are repeated in the background, see [Options].
+// and VOID go to a node after its answers to all earlier requests. VOID, and FINISH once
+// a quorum has decided its result, are repeated in the background at nodes that may still
+// hold something of the try, see [Options].
 //
 // # What redsync decides
 //
@@ -48,8 +49,8 @@
 //	LockContext    whether a quorum accepted the first round, COMMIT or LOCK, within half a TTL
 //	ExtendContext  whether a quorum accepted EXTEND
 //	UnlockContext  whether a quorum accepted FINISH, or VOID of a lease that was never used
-//	Until          when the lease ends, unless our own end is earlier: that also uses the
-//	               wall clock, and is two milliseconds shorter
+//	Until          bounds the end of the lease. Our own end is at least two milliseconds
+//	               earlier, unless the wall clock was set back during the round
 //
 // Not redsync but this package decides: which rule is sent, how often and to which node, as
 // a cancelled request may still take effect; when a round is over; LOOK, COMMIT after LOCK,
@@ -228,14 +229,16 @@ func (l *Locker) Close() error {
 // afterwards need it.
 func (l *Locker) Settle() { l.active.wait() }
 
-// maxTries bounds the immediate retries of a TryAcquire, each with larger numbers.
+// maxTries bounds the tries of a TryAcquire. All but the first ask the nodes for their
+// numbers before COMMIT.
 const maxTries = 4
 
-// TryAcquire implements locking.Locker. It takes at most a few node timeouts, and sends
-// nothing if too few nodes are up. A try refused because of its numbers is repeated at
-// once. When ctx ends, it finishes the round in flight and begins no other. For a
-// request that no node could grant, such as one without a name or with an unsuitable
-// TTL, the error is not an *AcquireError.
+// TryAcquire implements locking.Locker. Each of its rounds takes at most a few node
+// timeouts. It sends nothing if too few nodes are up. A try is followed by another at once
+// if its numbers were too small, or if an earlier claim has lost its lock but not ended.
+// When ctx ends, it finishes the round in flight and claims nothing more. For a request
+// that no node could grant, such as one without a name or with an unsuitable TTL, the
+// error is not an *AcquireError.
 func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	req.TTL = cmp.Or(req.TTL, l.set.TTL())
 	if err := l.check(req); err != nil {
@@ -298,8 +301,8 @@ type Options struct {
 	DriftFactor float64
 	// Keep is how many records a node keeps per job. Default: DefaultKeep.
 	Keep int
-	// CleanFor is how long a Locker repeats the clean-up of a voided try on nodes that
-	// do not answer. Default: DefaultCleanFor.
+	// CleanFor is how long a Locker repeats VOID, or a FINISH whose result is decided, at
+	// nodes that have not answered it. Default: DefaultCleanFor.
 	CleanFor time.Duration
 
 	// Clock is the wall clock that tokens follow, for simulations. Default: time.Now.

@@ -98,7 +98,8 @@ func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err er
 	granted := t.mutex.LockContext(t.first.ctx) == nil
 	votes = t.first.end()
 
-	// 3. After LOCK, COMMIT asks for a token and an attempt number above all that were named.
+	// 3. After LOCK, COMMIT asks for a token and an attempt number above those that were
+	// named, see chooseNumbers.
 	slow := granted && !t.req.Direct && ctx.Err() != nil
 	if granted && !t.req.Direct && !slow {
 		t.chooseNumbers(votes)
@@ -122,8 +123,9 @@ func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err er
 	return votes, time.Time{}, t.refusal(votes, slow)
 }
 
-// beginVoid sends VOID to the nodes that hold something of the try, which is given up for
-// good. The round is over when they have answered.
+// beginVoid sends VOID to the nodes that may hold something of the try, which is given up
+// for good. The round is over when all that are expected to answer soon have answered:
+// see round.void.
 func (t *try) beginVoid(ctx context.Context) *round {
 	t.voiding.Do(func() {
 		t.first.end()
@@ -150,10 +152,10 @@ func (t *try) retryable(votes []vote) bool {
 	return able >= t.l.set.Quorum()
 }
 
-// chooseNumbers sets the token and the attempt number above all that the votes name. A
-// try without LOCK has no votes. Tokens also follow the clock, so they exceed those
-// that a node has forgotten, and those of an earlier claim that a direct try does not
-// know.
+// chooseNumbers sets an attempt number above all that the votes name, and a token above
+// their fences, except those that are left out (tokenAbove). A try without LOCK has no
+// votes. So tokens also follow the clock: nodes then rarely refuse one as too small. Only
+// their refusal keeps the order, whatever the clock shows.
 func (t *try) chooseNumbers(votes []vote) {
 	t.claim.Attempt = 1
 	for _, v := range votes {

@@ -1,4 +1,6 @@
 -- The start of every rule about a try: reads its stored state at once.
+-- NewScript in package membership (node.go) lists what is defined before: now, floor, gracems,
+-- num, serve, args_before and others.
 -- key(2..8)  lock, blocker, marker, fence, claim, tombstone, runs: see Keys in scripts.go
 -- arg(1..5)  v, stream, tick in ms ('' for a plain lock), ttl in ms, 1: runs may overlap
 -- What the rules read, false or nil where nothing is stored:
