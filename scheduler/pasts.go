@@ -16,9 +16,9 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// Before a job that catches up claims its first tick after a start or a sleep, its past is
-// scanned: once a later tick is claimed, earlier ones never can be. Jobs without catch-up
-// do not wait.
+// Before a job that catches up or reruns claims its first tick after a start, its past is
+// scanned: once a later tick is claimed, earlier ones never can be. After a sleep only jobs
+// that catch up are scanned first. Others that rerun ask before their next try (queue.go).
 
 // pasts are the spans of ticks that the ledger has to be asked about.
 type pasts struct {

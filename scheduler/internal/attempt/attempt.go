@@ -1,7 +1,7 @@
 // Package attempt decides one tick on one replica, in a goroutine of its own: it waits for
 // what is in the way, claims the tick, runs the job and ends the claim. The engine, which
-// starts attempts and answers their questions, is package scheduler: it shares a Assignment with
-// each, later a Run, and sees nothing else of it.
+// starts attempts and answers their questions, is package scheduler: it shares an Assignment
+// with each, later a Run, and sees nothing else of it.
 package attempt
 
 import (
@@ -187,8 +187,9 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration) {
 	}
 }
 
-// try tries once to claim, in one round if it expects no competition (alone), and in two if
-// it has met a competitor. A claim that comes too late is given back.
+// try tries once to claim: in one round if it expects no competition (alone), else in two.
+// If the attempt has met a competitor, the Locker first checks whether the lock is free. A
+// claim that comes too late is given back.
 func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	start, ctx, cfg := time.Now(), a.deps.stops.Claims, &a.deps.cfg
 	if err := a.earlier.find(ctx, a.deps, a.assignment); err != nil || a.earlier.found() {
@@ -205,8 +206,8 @@ func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	if err != nil {
 		return nil, took, err
 	}
-	// A claim that was won while the drain began is run: the other replicas know that the
-	// tick is claimed, and do not return to it.
+	// A claim won after the drain began is run: the other replicas know that the tick is
+	// claimed, and do not return to it. It is given back only once the drain ends runs, too.
 	if err := a.deps.stops.Runs.Err(); err != nil {
 		a.deps.void(lease)
 		return nil, took, err

@@ -75,9 +75,10 @@ func (x *execution) result() ledger.Entry {
 // outcome.
 const lateRelease = 2 * time.Second
 
-// release stores how the run ended and frees the lock, for as long as the lease lasts:
-// afterwards the ledger calls the run interrupted anyway. An expired lease is no failure:
-// the record is stored, and has the outcome of the run.
+// release stores how the run ended and frees the lock. It retries until the lease ends, and
+// makes one round if it has ended. If no round succeeds, the ledger may call the run
+// interrupted. An expired lease is no failure: the record is stored, and has the outcome of
+// the run.
 func (r *Run) release(entry ledger.Entry, by func(context.Context, []byte) error) error {
 	began := time.Now()
 	left := r.lease.Deadline().Sub(began)

@@ -257,9 +257,9 @@ func (j *Job) Mode() locking.Mode {
 
 // RetryPause is the time between the given call and the next, with "equal jitter": half of it is
 // fixed.
-func (j *Job) RetryPause(try int, random func(time.Duration) time.Duration) time.Duration {
+func (j *Job) RetryPause(call int, random func(time.Duration) time.Duration) time.Duration {
 	limit, most := j.Retry.Backoff, j.Retry.MaxBackoff
-	for i := 1; i < try && limit < most; i++ {
+	for i := 1; i < call && limit < most; i++ {
 		limit = min(2*limit, most)
 	}
 	half := limit / 2
@@ -267,7 +267,7 @@ func (j *Job) RetryPause(try int, random func(time.Duration) time.Duration) time
 }
 
 // Retries reports whether a call that ended with err is followed by another.
-func (j *Job) Retries(try int, err error) bool {
+func (j *Job) Retries(call int, err error) bool {
 	_, skipped := errors.AsType[*jobs.SkipError](err)
 	switch {
 	case err == nil, skipped, jobs.IsPermanent(err):
@@ -275,7 +275,7 @@ func (j *Job) Retries(try int, err error) bool {
 	case errors.Is(err, fence.ErrStale):
 		return false // the next call would write with the same token
 	}
-	return try < j.Retry.Attempts
+	return call < j.Retry.Attempts
 }
 
 // CheckParams returns a *commands.Error if the job refuses the params of a request.

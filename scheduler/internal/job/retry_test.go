@@ -18,7 +18,7 @@ func TestRetryAllows(t *testing.T) {
 	boom := errors.New("boom")
 	tests := []struct {
 		name string
-		try  int
+		call int
 		err  error
 		want bool
 	}{
@@ -34,7 +34,7 @@ func TestRetryAllows(t *testing.T) {
 		{"stale write", 1, fmt.Errorf("saving: %w", &fence.StaleError{Seen: 2, Token: 1}), false},
 	}
 	for _, tt := range tests {
-		if got := New(jobs.Job{Hash: "1", Retry: jobs.Retry{Attempts: 3}}).Retries(tt.try, tt.err); got != tt.want {
+		if got := New(jobs.Job{Hash: "1", Retry: jobs.Retry{Attempts: 3}}).Retries(tt.call, tt.err); got != tt.want {
 			t.Errorf("%s: another call %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -51,20 +51,20 @@ func TestRetryPause(t *testing.T) {
 			Backoff:    time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "backoff")),
 			MaxBackoff: 2 * time.Hour,
 		}
-		try := rapid.IntRange(1, 100).Draw(t, "try")
+		call := rapid.IntRange(1, 100).Draw(t, "call")
 		share := rapid.Float64Range(0, 1).Draw(t, "random")
 		limit := r.MaxBackoff
-		if doubled := math.Ldexp(float64(r.Backoff), try-1); doubled < float64(limit) {
+		if doubled := math.Ldexp(float64(r.Backoff), call-1); doubled < float64(limit) {
 			limit = time.Duration(doubled)
 		}
-		got := New(jobs.Job{Hash: "1", Retry: r}).RetryPause(try, func(below time.Duration) time.Duration {
+		got := New(jobs.Job{Hash: "1", Retry: r}).RetryPause(call, func(below time.Duration) time.Duration {
 			if below <= 0 {
 				t.Fatalf("asked for a random duration below %v", below)
 			}
 			return min(time.Duration(share*float64(below)), below-1)
 		})
 		if got < limit/2 || got > limit {
-			t.Fatalf("pause %v after try %d, want between %v and %v", got, try, limit/2, limit)
+			t.Fatalf("pause %v after call %d, want between %v and %v", got, call, limit/2, limit)
 		}
 	})
 }
