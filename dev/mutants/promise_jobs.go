@@ -7,7 +7,7 @@ var functions = promise{
 	text: "A function learns what it needs for its run, and its failure harms no other run.",
 	plants: []plant{
 		{"jobs: a panic is a success", in("jobs", "TestCallRecoversPanics"), []edit{
-			{"jobs/registry.go", "err = &PanicError{", "_ = &PanicError{"},
+			{"jobs/run.go", "err = &PanicError{", "_ = &PanicError{"},
 		}},
 		{"jobs: a secret is logged", in("jobs", "TestSecretsAreMasked"), []edit{
 			{"jobs/secrets.go", "run.Logger = m.Logger(run.Logger)", ""},
