@@ -31,6 +31,9 @@ const (
 
 // A Client makes calls, from any goroutine.
 type Client struct {
+	// Wrap, if set, stands between ZooKeeper's client and each new connection. Tests record there.
+	Wrap func(net.Conn) net.Conn
+
 	servers []string // as host:port
 	login   func() (config.Login, error)
 
@@ -316,6 +319,9 @@ func (c *Client) dialer(l *link) zk.Dialer {
 			return nil, err
 		}
 		context.AfterFunc(l.ended, func() { _ = conn.Close() })
+		if c.Wrap != nil {
+			conn = c.Wrap(conn)
+		}
 		return conn, nil
 	}
 }
