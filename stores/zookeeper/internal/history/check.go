@@ -60,7 +60,8 @@ const (
 //
 //   - a call that failed although it should have succeeded
 //   - which children a node has: it compares when they changed (pzxid)
-//   - a write that was lost, of a node that nobody reads or writes later
+//   - a write that was lost, of a node that nobody reads or writes later; each transaction of the
+//     adapter sets the node life, so the next one shows it
 //   - whether a stale read after sync was of the leader that was deposed, or of another server:
 //     both are counted as [Verdict.Deposed]
 //   - sessions that move to another server, ACLs, watches and ephemeral nodes: the adapter has none
