@@ -11,7 +11,7 @@ GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
 PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md dev/model/redlock/README.md \
 	dev/model/single/README.md \
 	$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md) deploy/chart/README.md \
-	scheduler/scheduler.go jobs/registry.go jobs/execjob/execjob.go jobs/httpjob/httpjob.go
+	scheduler/scheduler.go jobs/registry.go jobs/run.go jobs/execjob/execjob.go jobs/httpjob/httpjob.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
 # What npm installs, by their files of its own.
 CLIENT := dev/interop/client/node_modules/.package-lock.json

@@ -206,12 +206,13 @@ func TestReloadWaitsForTheWriter(t *testing.T) {
 		r, stop := newReloading(t, a+b, nil)
 		defer stop()
 		time.Sleep(4900 * time.Millisecond)
-		r.jobs(a) // cut off just before the look at 5 s
+		r.jobs(a + b + "  draft: {func: count, schedule: \"@every 1s\"}\n") // just before the look at 5 s
 		time.Sleep(200 * time.Millisecond)
 		r.jobs(a + b + "  c: {func: count, schedule: \"@every 1s\"}\n")
 		time.Sleep(10 * time.Second)
 		r.said(0, "job removed")
-		r.said(1, "job added")
+		r.said(0, "job=draft")
+		r.said(1, `msg="job added" quorate.replica=a job=c`)
 	})
 }
 

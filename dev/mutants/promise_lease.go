@@ -43,7 +43,7 @@ var leases = promise{
 		{"C3: nodes that return do not get the claim", in(redlock, "TestLeaseSpreadsToNodesThatReturn"), []edit{
 			{redlock + "round.go", ".claimed {\n\t\tr.send(node)", ".claimed || true {\n\t\tr.send(node)"},
 		}},
-		{"C3: work does not end a margin before the lease", in(sim, "TestSim").saying("work stops before the lease ends"), []edit{
+		{"C3: work does not end a margin before the lease", in(sim, "TestSim").with("-seeds=100").saying("work stops before the lease ends"), []edit{
 			{locking + "keep.go", "deadline.Add(-k.cfg.Margin)", "deadline"},
 		}},
 		{"C3: no local timer ends work", in(locking, "TestHoldEndsWorkBeforeTheLease"), []edit{

@@ -46,7 +46,7 @@ var outcomes = promise{
 			{oneledger + "ledger.go", "If: unchanged(list[0]), Put", "If: []kv.Compare{{Key: records.EntryKey(job, records.Entry{})}}, Put"},
 		}},
 		{"store: a late log replaces that of the end", in(oneledger, "TestLateLog"), []edit{
-			{oneledger + "archive.go", "if err == nil && old.At.IsZero() && !log.At.IsZero() {", "if false {"},
+			{oneledger + "archive.go", "if err == nil && old.At.IsZero() && !log.At.IsZero() {", "if false && old.At.IsZero() {"},
 		}},
 		{"store: ticks whose run was dropped are missed", in(oneledger, "TestListingsAreThoseOfAModel"), []edit{
 			{oneledger + "ledger.go", "case own.Tick <= p.Trimmed, list", "case p.Trimmed < 0, list"},

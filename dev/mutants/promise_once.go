@@ -38,7 +38,7 @@ var oncePerTick = promise{
 			{scripts + "forget.lua", "tick = math.max(tick, tonumber(at) or 0)", ""},
 		}},
 		{"C1: half of the nodes are a quorum", in(redlock, "TestClusterSizes").saying("validity was used up before the claim was complete"), []edit{
-			{members + "set.go", "return len(s.nodes)/2 + 1", "return max(1, len(g.nodes)/2)"},
+			{members + "set.go", "return len(s.nodes)/2 + 1", "return max(1, len(s.nodes)/2)"},
 		}},
 		{"C1: one node is a quorum, on real servers", in("dev/faults", "TestPartitions").saying("without a quorum won"), []edit{
 			{members + "set.go", "return len(s.nodes)/2 + 1", "return 1"},

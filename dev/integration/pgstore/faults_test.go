@@ -141,6 +141,10 @@ func refusesOnStandby(t testing.TB, url string) {
 	if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "standby") {
 		t.Errorf("on a standby: Read = %v, want %v and why", err, kv.ErrUnavailable)
 	}
+	// A pooler may lead a connection there that was opened on the primary.
+	if _, err = connect(t, url).Exec(t.Context(), `SELECT "Schema 1".life(true)`); err == nil || !strings.Contains(err.Error(), "Connect to the primary") {
+		t.Errorf("on a standby, the functions answer: %v", err)
+	}
 }
 
 // awaitAnswer reads until the store answers: its connections have to be made anew.
