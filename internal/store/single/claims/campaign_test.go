@@ -3,6 +3,7 @@ package claims_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -10,9 +11,14 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
-	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/locking"
+)
+
+// What the campaign is asked for, after -args.
+var (
+	asked = flag.Int("worlds", 0, "worlds of the campaign; 0: as many as the tests have")
+	first = flag.Int("first", 0, "the seed of the first world")
 )
 
 // Replicas compete for ticks on a store that loses requests and answers, lets commits arrive
@@ -20,12 +26,15 @@ import (
 // last at the same time, and tokens grow.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
-	worlds := length.Of(12, 300)
-	if testing.Short() {
-		worlds = length.Of(4, 300)
+	worlds := 12
+	switch {
+	case *asked > 0:
+		worlds = *asked
+	case testing.Short():
+		worlds = 4
 	}
 	granted, failovers := 0, 0
-	for seed := range worlds {
+	for seed := *first; seed < *first+worlds; seed++ {
 		inWorld(t, func(w *world) {
 			c := &campaign{world: w, rand: rand.New(rand.NewPCG(uint64(seed), 0)), ran: map[string]locking.Token{}}
 			c.run()
