@@ -70,7 +70,7 @@ var oneStore = promise{
 			{claims + "observer.go", "now.Add(l.cfg.observeFor(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},
 			{claims + "observer.go", "for k, lease := range v.leases", "for k := range v.leases"},
 		}},
-		{"clockless: an extension looks like the same", in(claims, "TestCampaign"), []edit{
+		{"clockless: an extension looks like the same", in(claims, "TestCampaign").saying("last at the same time"), []edit{
 			{claims + "observer.go", " && s.version == r.Version", ""},
 		}},
 		{"clockless: the drift of clocks is ignored", in(claims, "TestLeaseIsObserved"), []edit{
