@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,36 +24,48 @@ type result struct {
 	output   string
 }
 
+// building are flags of go test. With -trimpath every copy of the module is built from the same
+// cache. Without tables for debuggers linking takes half the time.
+var building = []string{"-tags=promtool", "-trimpath", "-ldflags=-s -w", "-vet=off"}
+
+// pattern matches the names of the tests.
+func (t tests) pattern() string { return "^(" + strings.Join(t.names, "|") + ")$" }
+
 // goTest runs tests of the module at dir. Its error says that they could not be run.
 func goTest(ctx context.Context, dir string, t tests) (result, error) {
-	// With -trimpath every copy of the module is built from the same cache. Without tables
-	// for debuggers linking takes half the time.
-	args := append([]string{
-		"test", "-json", "-tags=promtool", "-trimpath", "-ldflags=-s -w", "-vet=off", "-count=1", "-failfast", "-timeout=3m",
-		"-run", "^(" + strings.Join(t.names, "|") + ")$", ".",
-	}, t.args...)
+	args := slices.Concat([]string{"test", "-json"}, building, []string{"-count=1", "-failfast", "-timeout=3m", "-run", t.pattern(), "."}, t.args)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = filepath.Join(dir, t.pkg)                                   // also where that is a module of its own
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a terminal sends it to the tests too
-	cmd.WaitDelay = 10 * time.Second
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if ctx.Err() != nil {
-		return result{}, context.Cause(ctx)
-	}
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+	cmd.Dir = filepath.Join(dir, t.pkg) // also where that is a module of its own
+	out, stderr, exit, err := run(ctx, cmd)
+	if err != nil {
 		return result{}, err
 	}
-	r, readErr := read(out)
-	if readErr != nil {
-		return result{}, fmt.Errorf("reading what go test said: %w: %s", readErr, &stderr)
+	r, err := read(out)
+	if err != nil {
+		return result{}, fmt.Errorf("reading what go test said: %w: %s", err, stderr)
 	}
-	r.output += stderr.String()
-	if err == nil == (r.failed != "" || !r.built) {
-		return result{}, fmt.Errorf("go test: %w: %s", err, r.output)
+	r.output += stderr
+	if (exit == nil) == (r.failed != "" || !r.built) {
+		return result{}, fmt.Errorf("go test: %w: %s", exit, r.output)
 	}
 	return r, nil
+}
+
+// run returns what a command printed, and how it failed. Its error says that it did not run to
+// its end.
+func run(ctx context.Context, cmd *exec.Cmd) (stdout []byte, stderr string, failure *exec.ExitError, err error) {
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a terminal sends it to the tests too
+	cmd.WaitDelay = 10 * time.Second
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	stdout, err = cmd.Output()
+	if ctx.Err() != nil {
+		return nil, "", nil, context.Cause(ctx)
+	}
+	if failure, ok := errors.AsType[*exec.ExitError](err); ok {
+		return stdout, errs.String(), failure, nil
+	}
+	return stdout, errs.String(), nil, err
 }
 
 // An event is what go test -json says.

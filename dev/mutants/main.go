@@ -3,6 +3,7 @@
 //
 //	make mutants                       all plants, in about ten minutes
 //	go run ./dev/mutants N3 drain      those with one of the words in the name
+//	go run ./dev/mutants -odds=30      how often tests find plants by chance: odds.go
 //
 // Each plant breaks a promise: there is a file per promise, promise_*.go, and one for each page
 // of docs/guarantees. Each rule of locking/redlock/PROTOCOL.md has a plant that begins with its
@@ -20,6 +21,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -32,8 +34,14 @@ import (
 )
 
 func main() {
+	odds := flag.Int("odds", 0, "run each test that finds its plant by chance so many times, and print how often it found it")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := check(ctx, os.Stdout, ".", choose(plants(), os.Args[1:]))
+	list := choose(plants(), flag.Args())
+	if *odds > 0 {
+		list = slices.DeleteFunc(list, func(p plant) bool { return !p.by.byChance() })
+	}
+	err := check(ctx, os.Stdout, ".", list, *odds)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -56,10 +64,10 @@ func choose(all []plant, words []string) []plant {
 // tests of another wait for servers and clocks.
 const copies = 2
 
-// check tries the plants on copies of the module at root.
-func check(ctx context.Context, out io.Writer, root string, list []plant) (err error) {
+// check tries the plants on copies of the module at root, or measures their odds in so many runs.
+func check(ctx context.Context, out io.Writer, root string, list []plant, odds int) (err error) {
 	if len(list) == 0 {
-		return errors.New("no plant has such a name")
+		return errors.New("there is no such plant")
 	}
 	top, err := os.MkdirTemp("", "quorate-mutants-")
 	if err != nil {
@@ -73,6 +81,9 @@ func check(ctx context.Context, out io.Writer, root string, list []plant) (err e
 			return fmt.Errorf("copying the module: %w", err)
 		}
 		dirs = append(dirs, dir)
+	}
+	if odds > 0 {
+		return measure(ctx, out, os.Stderr, dirs, list, odds)
 	}
 	return bite(ctx, out, dirs, list)
 }
