@@ -153,7 +153,8 @@ mutants: ## plant bugs one at a time and see that the tests notice each
 
 .PHONY: sim
 sim: ## simulate whole clusters, hundreds of worlds a minute, and claims of locks, from FIRST on
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Sim|Policies)(OnStore)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestSim(OnStore)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestPolicies(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
 	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Locks(OnStore)?|ListChange(AndBack)?|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
 
 .PHONY: search

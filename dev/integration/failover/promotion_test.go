@@ -22,7 +22,7 @@ type promotions struct {
 // primary serves beside the new one, nothing is promised.
 func TestCampaignPromotions(t *testing.T) {
 	t.Parallel()
-	promote(t, false, length.Of(2, 50))
+	promote(t, false, length.Of(2, 36))
 }
 
 // TestCampaignSynchronous does so with a synchronous standby. No run is forgotten.
