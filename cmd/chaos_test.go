@@ -19,7 +19,7 @@ func TestCampaignChaos(t *testing.T) {
 	c := campaigntest.New(t)
 	c.Config = writeConfig(t, servers, "jobs:\n"+c.Commands())
 	c.Begin()
-	c.Storm(length.Of(0, 2*time.Minute), append(
+	c.Storm(length.Of(1, 5), append(
 		c.ReplicaFaults(),
 		campaigntest.Fault{What: "nodes frozen", Do: func() {
 			node := servers[c.Rand.IntN(len(servers))]

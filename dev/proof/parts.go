@@ -26,10 +26,10 @@ type part struct {
 	needs  string         // a program that not every system has; without it only who names the part runs it
 }
 
-// product are the folders of the product, kits also those of what hurts real processes.
+// product are the folders of the product, kits also those of tests that hurt real processes.
 var (
 	product = []string{"go.mod", "cmd", "internal", "jobs", "locking", "replica", "scheduler", "stores/postgres"}
-	kits    = append([]string{"dev/integration"}, product...)
+	kits    = append([]string{"dev/integration", "dev/testkit"}, product...)
 )
 
 var (

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
@@ -42,6 +41,6 @@ func TestCampaign(t *testing.T) {
 	for _, m := range cluster.Members {
 		members = append(members, m)
 	}
-	c.Storm(length.Of(0, 5*time.Minute), slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, func() int { return cluster.Leader(t) })))
+	c.Storm(length.Of(1, 5), slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, func() int { return cluster.Leader(t) })))
 	c.Finish()
 }

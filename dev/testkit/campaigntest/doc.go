@@ -8,7 +8,7 @@
 //	c := campaigntest.New(t)
 //	c.Configure("etcd: {endpoints: […]}", c.Commands())
 //	c.Begin()
-//	c.Storm(time.Minute, slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, leader)))
+//	c.Storm(5, slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, leader)))
 //	c.Finish()
 //
 // What the store may have forgotten, and when it hung, goes into [Campaign.Facts].

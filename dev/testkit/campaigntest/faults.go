@@ -12,24 +12,16 @@ type Fault struct {
 	Do   func()
 }
 
-// Storm does each fault once, and then any until the time is over.
-func (c *Campaign) Storm(d time.Duration, faults []Fault) {
+// Storm does each fault so many times, in any order.
+func (c *Campaign) Storm(times int, faults []Fault) {
 	c.Helper()
-	end := time.Now().Add(d)
-	for _, n := range c.Rand.Perm(len(faults)) {
-		c.do(faults[n])
+	for _, n := range c.Rand.Perm(times * len(faults)) {
+		f := faults[n%len(faults)]
+		c.Note(f.What)
+		f.Do()
+		c.Ready()
+		c.Wait(c.UpTo(1500 * time.Millisecond))
 	}
-	for time.Now().Before(end) {
-		c.do(faults[c.Rand.IntN(len(faults))])
-	}
-}
-
-func (c *Campaign) do(f Fault) {
-	c.Helper()
-	c.Note(f.What)
-	f.Do()
-	c.Ready()
-	c.Wait(c.UpTo(1500 * time.Millisecond))
 }
 
 // Note counts a fault.
