@@ -92,8 +92,10 @@ func TestCampaign(t *testing.T) {
 	for _, m := range e.Members {
 		members = append(members, m)
 	}
-	faults := slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, func() int { return e.Leader(t) }))
-	c.Rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	c.Storm(length.Of(1, 5), faults[:length.Of(4, len(faults))]) // CI has etcd, too
+	faults := c.MemberFaults(members, func() int { return e.Leader(t) })
+	if !length.Whole() { // several in a row may meet a bug of ZooKeeper 3.8.0: docs/zookeeper.md
+		faults = faults[c.Rand.IntN(len(faults)):][:1]
+	}
+	c.Storm(length.Of(1, 5), slices.Concat(c.ReplicaFaults(), faults))
 	c.Finish()
 }
