@@ -182,7 +182,7 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 
 .PHONY: promotions
 promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers that are promoted again and again, all kits
-	cd dev/integration && QUORATE_CAMPAIGN=full go test -p 2 -parallel 8 -count=1 -timeout 60m -v -run Campaign ./failover ./pgstore
+	cd dev/integration && QUORATE_CAMPAIGN=full go test -p 2 -parallel 5 -count=1 -timeout 60m -v -run Campaign ./failover ./pgstore
 
 .PHONY: history
 history: deps ## pages, listings and views on PostgreSQL with a million entries cost what they cost with few
