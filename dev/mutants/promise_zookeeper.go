@@ -13,6 +13,9 @@ var zookeeper = promise{
 		{"zookeeper: versions are not compared", in(onZooKeeper, "TestKits").with("-short"), []edit{
 			{zooKeeperCommit, "for _, c := range t.If {", "for _, c := range t.If[:0] {"},
 		}},
+		{"zookeeper: campaigns compare no versions", in(onZooKeeper, "TestCampaign").saying("ran twice"), []edit{
+			{zooKeeperCommit, "for _, c := range t.If {", "for _, c := range t.If[:0] {"},
+		}},
 		{"zookeeper: what is absent is not compared", in(onZooKeeper, "TestKits").with("-short"), []edit{
 			{zooKeeperCommit, "		b.remove(c.Key, 0)", "		_ = c"},
 		}},
