@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,39 +49,56 @@ func (s recorded) Open(_ context.Context, cluster config.Cluster) (kv.Server, er
 	return e, nil
 }
 
-// judge says at the campaign's end whether ZooKeeper kept its promises. If not, or if the campaign has
-// failed, its errors say who is to blame.
-func judge(c *campaigntest.Campaign, dir string) {
+// judge checks what was recorded, says who is to blame for a failure, and reports whether ZooKeeper kept
+// its promises.
+func judge(c *campaigntest.Campaign, dir string) (kept bool) {
 	calls, err := history.Load(dir)
 	if err != nil {
-		c.Error(err)
+		c.Fatal(err)
 	}
 	v := history.Judge(calls)
 	c.Log(v)
-	for _, b := range v.Broken[:min(len(v.Broken), 10)] {
-		c.Error(b)
+	if v.Acknowledged == 0 || v.Reads == 0 {
+		c.Error("the campaign has recorded no history")
 	}
 	switch {
-	case v.Acknowledged == 0 || v.Reads == 0:
-		c.Error("the campaign has recorded no history")
 	case len(v.Broken) > 0:
-		c.Errorf("from %s on ZooKeeper is to blame: what it answered contradicts itself", v.Broken[0].Shows().Format(time.TimeOnly))
+		c.Logf("from %s on ZooKeeper is to blame: what it answered contradicts itself: %v", v.Broken[0].Shows().Format(time.TimeOnly), v.Broken[0])
 	case c.Failed():
-		c.Error("ZooKeeper is not to blame: what it answered agrees, so look for the bug in the adapter, or above it")
+		c.Log("ZooKeeper is not to blame: what it answered agrees, so look for the bug in the adapter, or above it")
 	}
+	return len(v.Broken) == 0
 }
 
 // TestCampaign kills, freezes and cuts off members and replicas. No tick runs twice, tokens
-// grow, and the ledger is true.
+// grow, and the ledger is true. A campaign in which ZooKeeper forgot shows nothing of this program,
+// and is repeated: ZooKeeper 3.8.0 does, see docs/zookeeper.md.
 func TestCampaign(t *testing.T) {
 	t.Parallel()
+	for n := range 3 {
+		void := false
+		t.Run(strconv.Itoa(n), func(t *testing.T) { void = !campaign(t) })
+		if !void {
+			return
+		}
+	}
+	t.Error("ZooKeeper forgot in each of three campaigns, so they show nothing")
+}
+
+// campaign reports whether ZooKeeper kept its promises.
+func campaign(t *testing.T) bool {
+	t.Helper()
 	e := zookeepertest.Start(t, 3, zookeepertest.Options{Divisible: true})
 	c := campaigntest.New(t)
 	dir := t.ArtifactDir()                             // -artifacts keeps the histories
 	if err := os.Setenv(historyDir, dir); err != nil { //nolint:usetesting // a parallel test cannot, and no other one starts programs
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { judge(c, dir) }) // after all processes have ended
+	t.Cleanup(func() {
+		if t.Failed() {
+			judge(c, dir)
+		}
+	})
 	c.Facts.Clockless = true
 	section := func(servers []string) string {
 		return fmt.Sprintf("zookeeper: {servers: ['%s'], timeout: %s}\ndefaults: {history: {keep: 1000}}", strings.Join(servers, "', '"), campaigntest.Timeout)
@@ -93,9 +111,13 @@ func TestCampaign(t *testing.T) {
 		members = append(members, m)
 	}
 	faults := c.MemberFaults(members, func() int { return e.Leader(t) })
-	if !length.Whole() { // several in a row may meet a bug of ZooKeeper 3.8.0: docs/zookeeper.md
+	if !length.Whole() { // one does not meet the bug of ZooKeeper 3.8.0
 		faults = faults[c.Rand.IntN(len(faults)):][:1]
 	}
 	c.Storm(length.Of(1, 5), slices.Concat(c.ReplicaFaults(), faults))
+	if !judge(c, dir) {
+		return false
+	}
 	c.Finish()
+	return true
 }
