@@ -36,8 +36,9 @@ build: ## build bin/quorate
 # `make race` alone.
 RACED := ./locking/... ./jobs/... ./internal/store/quorum/client ./scheduler/internal/...
 
-# What only we need: no goroutine of the product begins there, and the simulation takes turns.
-TOOLS = $(shell go list ./dev/...)
+# What only we need, without dev/faults, where replicas run in the process. In the simulation
+# goroutines take turns.
+TOOLS = $(filter-out %/dev/faults,$(shell go list ./dev/...))
 
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
 ENGINE := ./scheduler ./scheduler/schedtest
@@ -94,7 +95,7 @@ gallery: ## write the pictures of docs/gallery anew
 	cd dev/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race
-race: ## all tests at full length; those of the product and of the other modules with the race detector
+race: ## all tests; those of the product and of the other modules with the race detector
 	@.ci/deps redis-server gcc postgres
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(filter-out $(TOOLS),$(shell go list ./...))
 	go test $(PARALLEL) -vet=off -count=1 -timeout 30m $(TOOLS)
@@ -177,7 +178,7 @@ valkey: ## the tests of the scripts on valkey-server instead of redis-server
 
 .PHONY: campaign
 campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted
-	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run 'Campaign|Stress$$|Orphans|ChangeCutOff' ./cmd/... ./locking/redlock
+	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run 'Campaign|Stress$$|Orphans|ChangeCutOff' ./cmd/... ./locking/redlock ./internal/store/single/claims
 	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
 
 .PHONY: promotions
@@ -186,7 +187,7 @@ promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers tha
 
 .PHONY: history
 history: deps ## pages, listings and views on PostgreSQL with a million entries cost what they cost with few
-	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run TestHistoryAtSize ./pgstore
+	cd dev/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run 'TestHistoryAtSize|TestSizeStaysBounded' ./pgstore
 
 .PHONY: etcd
 etcd: ## etcd at full length: all kits on three members, members and replicas killed and frozen

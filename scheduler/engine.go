@@ -220,9 +220,21 @@ func (e *engine) readInbox() {
 			t.overdue = p.Since
 		case attempt.Over:
 			e.dispatch.over(t, p.End)
+			e.lookBehind(t)
 			e.requests.ended(t, p.End.Superseded)
 			e.jobs.dropIfIdle(t.owner)
 		}
+	}
+}
+
+// lookBehind seeks what had to wait for the end of a run of this replica, unless the next tick asks.
+func (e *engine) lookBehind(t *ticket) {
+	j := t.owner
+	idle := func(q *tickQueue) bool { return q.claiming == nil && len(q.ticks) == 0 }
+	if q := j.queueOf(""); t.run != nil && t.queue == q && q.unsure && idle(q) && !e.dispatch.draining && j.PausedFor(e.dispatch.pauses).IsZero() {
+		q.unsure = false
+		e.pasts.seekRerun(j, e.clock.wall())
+		e.startScans()
 	}
 }
 

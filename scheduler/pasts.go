@@ -61,10 +61,10 @@ func (p *pasts) scanLater(j *jobState, span catchup.Span) {
 	p.queued = append(p.queued, &catchup.Scan{Span: span, Owner: j})
 }
 
-// afterPause asks the ledger for a run that was interrupted during the pause, or may be
-// soon: this replica has not watched it. Later ticks wait for the answer. Behind a run of this
-// replica the next one asks: the last run would be that one.
-func (p *pasts) afterPause(j *jobState, now time.Time) {
+// seekRerun asks the ledger for a run that was interrupted, or may be soon, and that this replica
+// has not watched: after a pause, or behind a run of its own. Later ticks wait for the answer. While
+// the replica runs the job, the ledger's last run is its own, so it asks at the end.
+func (p *pasts) seekRerun(j *jobState, now time.Time) {
 	ownRun := func(t *ticket) bool { return t.Tick.Stream == "" }
 	switch {
 	case j.OnCrash != jobs.CrashRerun || !job.Fits(p.labels, j.Labels):

@@ -148,10 +148,10 @@ func (t *ticket) heldElsewhere(now time.Time) job.Verdict {
 
 // A replica that watches a tick of another replica claims no later tick. But it may have
 // given a tick up before it learned that another had claimed it: it was starved, cut off
-// from the nodes, or had a run of its own whose lease was over. If it claimed the next tick after that replica died, the first could
-// never be rerun. So, if a job's ticks are rerun, it asks the ledger before it tries
-// whether the last run was interrupted, or may be soon, as after a start. It also does so
-// when an unwatched tick's lease blocks it. Then that tick comes first.
+// from the nodes, or had a run of its own whose lease was over. If it claimed the next tick after
+// that replica died, the first could never be rerun. So, if a job's ticks are rerun, it asks the
+// ledger before it tries whether the last run was interrupted, or may be soon, as after a start. It
+// also does so when an unwatched tick's lease blocks it. Then that tick comes first.
 
 // earlierTicks returns them for an attempt that begins. The attempt then checks what the
 // queue is unsure of.

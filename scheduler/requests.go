@@ -390,7 +390,7 @@ func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
 	if why.IsZero() {
 		return false
 	}
-	if t.Trigger != ledger.ByRerun { // the ledger has its run, and afterPause offers it again
+	if t.Trigger != ledger.ByRerun { // the ledger has its run, and seekRerun offers it again
 		d.rec.Decided(j.Job, t, job.Because(ledger.Skipped, why))
 	}
 	return true
@@ -400,7 +400,7 @@ func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
 // was paused.
 func (e *engine) pauseChanged(j *jobState, before bool) {
 	if before && j.PausedFor(e.dispatch.pauses).IsZero() {
-		e.pasts.afterPause(j, e.clock.wall())
+		e.pasts.seekRerun(j, e.clock.wall())
 		return
 	}
 	e.dispatch.stopPaused(j)

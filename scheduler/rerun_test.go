@@ -188,36 +188,42 @@ func TestRerunOfALostLease(t *testing.T) {
 // the tick runs again before a later one, although this replica skipped it behind its own run.
 func TestRerunBehindARunWithoutLease(t *testing.T) {
 	t.Parallel()
-	for _, paused := range []bool{false, true} { // when it is due here
-		t.Run(fmt.Sprintf("paused %v", paused), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesks(t)
-				d.locker = cutOff{d.locks, false, new(atomic.Bool)}
-				job := every(t, "10s", "j", d.handler(func(_ context.Context, run jobs.Run) error {
-					if d.at(run.Tick) == 10*time.Second {
-						time.Sleep(24 * time.Second) // it does not listen
-					}
-					return nil
-				}))
-				job.OnCrash = jobs.CrashRerun
-				stop := d.start(d.replica("r1", func(c *scheduler.Config) { c.Commands = d.commands }, job))
-				after(t, 15*time.Second)
-				if paused {
-					d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
-				}
-				after(t, 6*time.Second)
-				d.dieIn(20*time.Second, locking.AtLeastOnce, 5*time.Second)
-				after(t, 6*time.Second)
-				if paused {
-					d.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"})
-				}
-				after(t, 22*time.Second)
-				d.stop(stop)
-				d.wantTicks("j", "10s lease_lost: the lease could not be kept", "20s succeeded", "30s succeeded", "40s succeeded")
+	for _, period := range []time.Duration{10 * time.Second, 2 * time.Hour} { // longer than catch_up.window
+		for _, paused := range []bool{false, true} { // when it is due here
+			t.Run(fmt.Sprintf("%v, paused %v", period, paused), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { rerunBehind(t, period, paused) })
 			})
-		})
+		}
 	}
+}
+
+func rerunBehind(t *testing.T, period time.Duration, paused bool) {
+	t.Helper()
+	d := newDesks(t)
+	d.locker = cutOff{d.locks, false, new(atomic.Bool)}
+	job := every(t, period.String(), "j", d.handler(func(_ context.Context, run jobs.Run) error {
+		if d.at(run.Tick) == period {
+			time.Sleep(period + 12*time.Second) // it does not listen
+		}
+		return nil
+	}))
+	job.OnCrash, job.Timeout = jobs.CrashRerun, 3*time.Hour
+	stop := d.start(d.replica("r1", func(c *scheduler.Config) { c.Commands = d.commands }, job))
+	after(t, period+5*time.Second)
+	if paused {
+		d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x"})
+	}
+	after(t, period-4*time.Second)
+	d.dieIn(2*period, locking.AtLeastOnce, 5*time.Second)
+	after(t, 6*time.Second)
+	if paused {
+		d.do(commands.Command{Kind: commands.Resume, Job: "j", Reason: "x"})
+	}
+	after(t, 2*period+2*time.Second)
+	d.stop(stop)
+	d.wantTicks("j", fmt.Sprint(period, " lease_lost: the lease could not be kept"),
+		fmt.Sprint(2*period, " succeeded"), fmt.Sprint(3*period, " succeeded"), fmt.Sprint(4*period, " succeeded"))
 }
 
 // A run that was interrupted when all replicas died is run again by the first one that

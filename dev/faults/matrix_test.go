@@ -151,8 +151,9 @@ func tokenOf(l locking.Lease) locking.Token {
 	return l.Claim().Token
 }
 
-// operate tries until the operation works or its error says that it cannot; a
-// busy machine may lose votes where a quorum is well. It returns the last error.
+// operate tries until the operation works or its error says that it cannot: a busy machine may
+// lose votes where a quorum is well, and a server that will refuse may first cut the connection.
+// It returns the last error.
 func operate(t *testing.T, c cell, r *replica, req locking.Request, lease *locking.Lease) (seen, error) {
 	t.Helper()
 	got := seen{}
@@ -165,7 +166,8 @@ func operate(t *testing.T, c cell, r *replica, req locking.Request, lease *locki
 		case err == nil:
 			got.verdict = works
 			return got, nil
-		case c.want() == works && got.tries < 20 && !errors.Is(err, locking.ErrLeaseLost):
+		case got.tries < 20 && !errors.Is(err, locking.ErrLeaseLost) &&
+			(c.want() == works || c.want() == refused && !errors.Is(err, locking.ErrRefused)):
 			continue
 		case errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, locking.ErrLeaseLost):
 			got.verdict = noQuorum

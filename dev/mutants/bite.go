@@ -92,7 +92,12 @@ func notice(ctx context.Context, dir string, p plant) (by, says string, err erro
 		return "", "", err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	r, err := goTest(ctx, dir, p.by)
+	var r result
+	for range p.by.tries() {
+		if r, err = goTest(ctx, dir, p.by); err != nil || !r.built || r.failed != "" {
+			break
+		}
+	}
 	switch {
 	case err != nil:
 		return "", "", err

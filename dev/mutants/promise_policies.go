@@ -45,6 +45,12 @@ var policies = promise{
 		q.unsure`, `q.stream == "" && j.OnCrash == jobs.CrashRerun && len(j.running) == 0 {
 		q.unsure`},
 		}},
+		{"C7: a pause behind a run hides a rerun", in(engine, "TestRerunBehindARunWithoutLease"), []edit{
+			{engine + "pasts.go", "j.queueOf(\"\").unsure = true", "_ = now"},
+		}},
+		{"C7: a rerun waits for the next tick", in(engine, "TestRerunBehindARunWithoutLease"), []edit{
+			{engine + "engine.go", "			e.lookBehind(t)\n", ""},
+		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
 			{engine + "internal/attempt/limits.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
 		}},

@@ -140,6 +140,16 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// A part whose tests have other names by now has shown nothing.
+func TestPartWithoutTests(t *testing.T) {
+	t.Parallel()
+	tree := newTree(t, "sim:\n\t@echo 'ok  sim 0.1s [no tests to run]'\n")
+	err := tree.run(t.Context(), []part{{name: "sim", target: "sim"}})
+	if err == nil || !strings.Contains(err.Error(), "no test ran") || !strings.Contains(page(t, tree, "sim"), "result: FAILED") {
+		t.Errorf("run = %v, and the page is\n%s", err, page(t, tree, "sim"))
+	}
+}
+
 // Nothing runs beside what measures.
 func TestBenchmarksRunAlone(t *testing.T) {
 	t.Parallel()

@@ -79,6 +79,10 @@ func (t *tree) runPart(ctx context.Context, p part, variables []string) error {
 	h.Result, h.Seconds = "passed", int(time.Since(begun).Seconds())
 	h.ProcessorSeconds = int((command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds())
 	h.Load = append(h.Load, machineLoad())
+	output, readErr := os.ReadFile(path)
+	if ran == nil && strings.Contains(string(output), "[no tests to run]") && !strings.Contains(string(output), "--- PASS: Test") {
+		ran = errors.New("no test ran")
+	}
 	if ran != nil {
 		h.Result = "FAILED"
 	}
@@ -86,11 +90,10 @@ func (t *tree) runPart(ctx context.Context, p part, variables []string) error {
 	if h.Commit, err = t.commit(ctx); err == nil && h.Commit != t.begunAt {
 		h.Result += ", while the tree changed from " + t.begunAt
 	}
-	output, readErr := os.ReadFile(path)
 	err = errors.Join(err, readErr, t.writePage(p, h, string(output)))
 	fmt.Fprintf(t.out, "%s: %s in %d s, %d s of the processor\n", p.name, h.Result, h.Seconds, h.ProcessorSeconds)
 	if ran != nil {
-		err = errors.Join(err, fmt.Errorf("%s failed: see %s/%s.log", p.name, logs, p.name))
+		err = errors.Join(err, fmt.Errorf("%s failed, see %s/%s.log: %w", p.name, logs, p.name, ran))
 	}
 	return err
 }

@@ -12,18 +12,34 @@ import (
 	"github.com/quorate/quorate/internal/console/view"
 )
 
-// Finish waits until the last ticks are settled, and checks all of them, before and after the
-// replicas have ended.
+// Finish is End, and fails the test with what is wrong.
 func (c *Campaign) Finish() {
+	c.Helper()
+	c.Report(c.End())
+}
+
+// Report fails the test with what is wrong.
+func (c *Campaign) Report(wrong []string) {
+	c.Helper()
+	for i, text := range wrong[:min(len(wrong), 20)] {
+		c.Errorf("violation %d of %d: %s", i+1, len(wrong), text)
+	}
+}
+
+// End waits until the last ticks are settled, and checks all of them, before and after the
+// replicas have ended. It returns what is wrong.
+func (c *Campaign) End() (wrong []string) {
 	c.Helper()
 	to := time.Now().Add(time.Second)
 	c.Wait(window + 3*time.Second) // so that all can run, or be given up
 	for _, j := range Jobs() {
 		c.Due(j.Name, j.Every, c.from, to)
 	}
-	c.CheckOnce()
+	wrong = c.once()
+	rows, untrue := c.truth(len(wrong) == 0)
+	wrong = append(wrong, untrue...)
 	outcomes := map[string]int{}
-	for _, row := range c.CheckTruth() {
+	for _, row := range rows {
 		outcomes[told(row).String()]++
 	}
 	for _, counted := range []map[string]int{c.faults, outcomes} {
@@ -32,10 +48,12 @@ func (c *Campaign) Finish() {
 		}
 	}
 	c.Drain()
-	if !c.Failed() {
-		c.Wait(3 * time.Second) // ticks come that nobody decides
-		c.CheckTruth()
+	if len(wrong) > 0 {
+		return wrong
 	}
+	c.Wait(3 * time.Second) // ticks come that nobody decides
+	_, untrue = c.truth(false)
+	return untrue
 }
 
 // Due says that a job has ticks that must be in the ledger, after an instant, up to another.
@@ -58,21 +76,31 @@ func (c *Campaign) wasApart(tick time.Time) bool {
 const settledWithin = time.Minute
 
 // CheckTruth compares the ledger's rows of jobs that have ticks with the lines in the sink and
-// the logs of all processes. While processes live, rows may still come. It returns the rows.
+// the logs of all processes, and fails the test unless they agree. It returns the rows.
 func (c *Campaign) CheckTruth() map[checker.Tick]view.Tick {
+	c.Helper()
+	rows, wrong := c.truth(!c.Failed())
+	c.Report(wrong)
+	return rows
+}
+
+// truth returns what CheckTruth does, and what is wrong. While processes live, a patient check waits for
+// rows that may still come.
+func (c *Campaign) truth(patient bool) (map[checker.Tick]view.Tick, []string) {
 	c.Helper()
 	until := time.Now().Add(settledWithin)
 	for ; ; c.Wait(time.Second) {
 		r, rows := c.record()
 		violations := checker.Check(r)
 		lives := slices.ContainsFunc(r.Incarnations, func(l checker.Incarnation) bool { return l.Until.IsZero() })
-		if len(violations) > 0 && lives && !c.Failed() && time.Now().Before(until) {
+		if len(violations) > 0 && lives && patient && time.Now().Before(until) {
 			continue
 		}
-		for i, violation := range violations[:min(len(violations), 20)] {
-			c.Errorf("violation %d of %d: %v", i+1, len(violations), violation)
+		var wrong []string
+		for _, violation := range violations {
+			wrong = append(wrong, fmt.Sprint(violation))
 		}
-		return rows
+		return rows, wrong
 	}
 }
 
@@ -164,6 +192,12 @@ func (c *Campaign) AwaitRun() (first checker.Effect) {
 // grow from tick to tick. Only a job that is repeated after a crash may write twice.
 func (c *Campaign) CheckOnce() {
 	c.Helper()
+	c.Report(c.once())
+}
+
+// once returns what CheckOnce finds wrong.
+func (c *Campaign) once() (wrong []string) {
+	c.Helper()
 	last, seen := map[string]checker.Effect{}, map[checker.Tick]checker.Effect{}
 	for _, e := range c.Effects() {
 		if c.wasApart(e.At) {
@@ -171,17 +205,18 @@ func (c *Campaign) CheckOnce() {
 		}
 		other, twice := seen[e.Tick]
 		if twice && (e.Job != repeated || e.Token <= other.Token) {
-			c.Errorf("tick %s ran twice: on %s with token %d, and on %s with token %d", e.Tick, other.Replica, other.Token, e.Replica, e.Token)
+			wrong = append(wrong, fmt.Sprintf("tick %s ran twice: on %s with token %d, and on %s with token %d", e.Tick, other.Replica, other.Token, e.Replica, e.Token))
 		}
 		seen[e.Tick] = e
 		if l := last[e.Job]; e.At.After(l.At) {
 			if e.Token <= l.Token {
-				c.Errorf("the token did not grow from %s (%d) to %s (%d)", l.Tick, l.Token, e.Tick, e.Token)
+				wrong = append(wrong, fmt.Sprintf("the token did not grow from %s (%d) to %s (%d)", l.Tick, l.Token, e.Tick, e.Token))
 			}
 			last[e.Job] = e
 		}
 	}
 	if len(seen) == 0 {
-		c.Error("nothing ran")
+		wrong = append(wrong, "nothing ran")
 	}
+	return wrong
 }

@@ -57,7 +57,7 @@ func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
 	}
 }
 
-// Nodes that do not answer say nothing of the epoch.
+// Nodes that do not answer say nothing of the epoch, nor does one that was left behind.
 func TestEpochIsKeptInAnOutage(t *testing.T) {
 	t.Parallel()
 	s := openMini(t, redistest.MiniN(t, 3), 3)
@@ -65,6 +65,9 @@ func TestEpochIsKeptInAnOutage(t *testing.T) {
 	silent := view{node: s.nodes[0], reply: Reply{Err: errors.New("timeout")}}
 	s.epoch.learn([]view{told, silent, silent}, 2)
 	s.epoch.learn([]view{silent, silent, silent}, 2)
+	behind := told
+	behind.record.epoch = 1
+	s.epoch.learn([]view{silent, behind, silent}, 2)
 	if got := s.epoch.get(); got != 2 {
 		t.Errorf("the epoch is %d, want 2", got)
 	}

@@ -255,7 +255,7 @@ func (e *epoch) fix(count int64) {
 }
 
 // learn takes the epoch from the nodes that hold the list: the one of a quorum, else the
-// largest, since the others were left behind. Where none answers, what was learned stays.
+// largest that any has told so far, since the others were left behind.
 func (e *epoch) learn(views []view, quorum int) {
 	count, agreed, holders := int64(0), false, map[int64]int{}
 	for _, v := range views {
@@ -270,8 +270,12 @@ func (e *epoch) learn(views []view, quorum int) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.fixed && len(holders) > 0 {
-		e.count, e.fixed = count, agreed
+	switch {
+	case e.fixed:
+	case agreed:
+		e.count, e.fixed = count, true
+	default:
+		e.count = max(e.count, count)
 	}
 	for _, v := range views {
 		if v.hasList() && v.record.epoch == e.count && v.record.sealedFor == "" {
