@@ -20,8 +20,8 @@ func TestStoreCopyWords(t *testing.T) {
 		}
 		return path
 	}
-	old := config("old.yaml", "namespace: old\nredis: {nodes: ["+redistest.Start(t).URL()+"]}\n")
-	to := config("new.yaml", "namespace: new\nredis: {nodes: ["+redistest.Start(t).URL()+"]}\n")
+	node := func() string { return "redis: {node_timeout: 3s, nodes: [" + redistest.Start(t).URL() + "]}\n" } // on a busy machine
+	old, to := config("old.yaml", "namespace: old\n"+node()), config("new.yaml", "namespace: new\n"+node())
 	away := config("away.yaml", "redis: {nodes: [redis://127.0.0.1:1]}\n")
 	both := config("both.yaml", "redis: {nodes: [redis://127.0.0.1:1]}\npostgres: {url: postgres://127.0.0.1:1/x}\n")
 	if _, stderr, code := quorate(t, "store", "init", "--config", old); code != exitDone {
