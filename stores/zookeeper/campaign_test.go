@@ -17,7 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
-	"github.com/quorate/quorate/stores/zookeeper/internal/history"
+	"github.com/quorate/quorate/stores/zookeeper/internal/historytest"
 	"github.com/quorate/quorate/stores/zookeeper/internal/zookeepertest"
 )
 
@@ -40,7 +40,7 @@ type recorded struct {
 }
 
 func (s recorded) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
-	r, err := history.NewRecorder(s.dir)
+	r, err := historytest.NewRecorder(s.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +52,11 @@ func (s recorded) Open(_ context.Context, cluster config.Cluster) (kv.Server, er
 // judge checks what was recorded, says who is to blame for a failure, and reports whether ZooKeeper kept
 // its promises.
 func judge(c *campaigntest.Campaign, dir string) (kept bool) {
-	calls, err := history.Load(dir)
+	calls, err := historytest.Load(dir)
 	if err != nil {
 		c.Fatal(err)
 	}
-	v := history.Judge(calls)
+	v := historytest.Judge(calls)
 	c.Log(v)
 	if v.Acknowledged == 0 || v.Reads == 0 {
 		c.Error("the campaign has recorded no history")

@@ -1,10 +1,10 @@
-// Package history records what ZooKeeper's clients send and receive, and checks whether the answers
+// Package historytest records what ZooKeeper's clients send and receive, and checks whether the answers
 // keep what ZooKeeper promises. Tests use it to tell a store that forgot from an adapter that erred.
 //
 // A [Recorder] reads along on network connections, below ZooKeeper's client. So a history has
 // answers that came too late for the caller, and what the client or the adapter made of an
 // answer does not matter. [Judge] says what it cannot see.
-package history
+package historytest
 
 import (
 	"bytes"
