@@ -24,7 +24,7 @@ func (w *world) oddDatabase(t *testing.T, name string) (at string) {
 	for _, statement := range []string{
 		pgtest.Odd("DATABASE " + name), `ALTER DATABASE ` + name + ` SET lock_timeout = '1ms'`,
 		`ALTER DATABASE ` + name + ` SET idle_in_transaction_session_timeout = '1ms'`, `ALTER DATABASE ` + name + ` SET client_encoding = 'LATIN1'`,
-		`ALTER DATABASE ` + name + ` SET statement_timeout = '2s'`,
+		`ALTER DATABASE ` + name + ` SET statement_timeout = '30s'`,
 	} {
 		w.exec(t, statement)
 	}
