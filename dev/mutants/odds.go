@@ -52,8 +52,8 @@ func (t tests) byChance() bool {
 	return unit != ""
 }
 
-// measure runs the test of each plant so many times, and prints how often it caught the plant,
-// and how many repetitions find a bug whose rate is the lower bound.
+// measure runs the test of each plant so many times, and prints how often it caught the plant.
+// Then it says how many repetitions find a bug whose rate is the lower bound.
 func measure(ctx context.Context, out, progress io.Writer, dirs []string, list []plant, runs int) error {
 	if err := baseline(ctx, out, dirs, list); err != nil {
 		return err

@@ -168,7 +168,9 @@ func (l *incarnation) jobs(version int) []jobs.Job {
 	var list []jobs.Job
 	for i := range l.cluster.params.jobs {
 		if s, has := l.cluster.schedule(i, version); has {
-			job := jobs.Job{Name: jobName(i), Schedule: s, Handler: l.work, Spec: fmt.Sprint(s)}
+			// Part of what messages say, and so of their fate: no address, which each build has anew.
+			spec := fmt.Sprint("from ", s.Next(l.cluster.begin).UnixNano())
+			job := jobs.Job{Name: jobName(i), Schedule: s, Handler: l.work, Spec: spec}
 			if i < len(l.cluster.params.policies) {
 				l.cluster.params.policies[i].apply(&job)
 			}
