@@ -93,6 +93,9 @@ type AcquireError struct {
 	// Nodes lists the refusals and failures, in the order of the configuration; of a store
 	// without nodes its own.
 	Nodes []NodeError
+	// MayShow says that others may have seen the claim as granted, or may see it so for a while,
+	// until all nodes know that it was given up. They then take the tick as claimed.
+	MayShow bool
 }
 
 // A NodeError is one node's refusal or failure.

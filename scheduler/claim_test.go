@@ -22,6 +22,7 @@ type scripted struct {
 	repeat  bool
 	slow    time.Duration // before each answer
 	holder  string        // of this tick, not of an earlier one; empty: r9 of an earlier one
+	shown   bool          // others may have seen the first try as granted
 
 	mu    sync.Mutex
 	asked []time.Time
@@ -31,6 +32,7 @@ type scripted struct {
 func (m *scripted) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	m.mu.Lock()
 	m.asked, m.reqs = append(m.asked, time.Now()), append(m.reqs, req)
+	shown := m.shown && len(m.asked) == 1
 	var reason error
 	if len(m.reasons) > 0 {
 		reason = m.reasons[0]
@@ -46,11 +48,31 @@ func (m *scripted) TryAcquire(ctx context.Context, req locking.Request) (locking
 	err := &locking.AcquireError{
 		Reason: reason, Name: req.Name, Holder: "r9", HolderTick: req.Tick.Add(-time.Second),
 		Nodes: []locking.NodeError{{Node: "a", Err: errors.New("down")}}, Votes: locking.Votes{Of: 1},
+		MayShow: shown,
 	}
 	if m.holder != "" {
 		err.Holder, err.HolderTick = m.holder, req.Tick
 	}
 	return nil, err
+}
+
+// Two replicas may each take a try of the other for a claim, after both have given up. So one that
+// others may rely on says that the tick did not run; a run's record replaces that.
+func TestTickThatTwoGaveUp(t *testing.T) {
+	t.Parallel()
+	for shown, want := range map[bool][]string{
+		true:  {"10s missed: undecided: r9 took the lock for this tick but never said that it runs it"},
+		false: nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t)
+			c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum, locking.ErrClaimed}, repeat: true, holder: "r9", shown: shown}
+			stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(nil))))
+			time.Sleep(15 * time.Second)
+			c.stop(stop)
+			c.wantTicks("j", want...)
+		})
+	}
 }
 
 func TestReactions(t *testing.T) {

@@ -18,6 +18,12 @@ var outcomes = promise{
 		{"C5: an outage is called a lost race", in(redlock, "TestReason", "TestReasonOfAllVectors"), []edit{
 			{redlock + "verdict.go", "case failed >= blocking:", "case failed > len(votes):"},
 		}},
+		{"C5: a tick that two gave up is in no ledger", in(engine, "TestTickThatTwoGaveUp"), []edit{
+			{engine + "internal/attempt/attempt.go", "a.shown = a.shown || ok && refused.MayShow", "_, _ = refused, ok"},
+		}},
+		{"C5: silent nodes count as those that refuse", in(redlock, "TestRefusalSaysWhetherTheClaimMayShow"), []edit{
+			{redlock + "try.go", "v.ok() || v.partial() || s.silent || s.inFlight > 0", "s.inFlight < 0 || v.ok() || v.partial()"},
+		}},
 		{"C5: a lock without a claim is called an overlap", in(redlock, "TestReason"), []edit{
 			{redlock + "verdict.go", "case held(votes, quorum) && unclaimed(votes):", "case false:"},
 		}},

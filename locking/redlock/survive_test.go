@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -360,4 +361,38 @@ func TestSilentNodesAreAskedAgain(t *testing.T) {
 		}
 		mustRelease(t, lease)
 	})
+}
+
+// A try that was given up says whether others may have seen a claim: if a quorum may have
+// accepted COMMIT, or may come to.
+func TestRefusalSaysWhetherTheClaimMayShow(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fail   func(*faults)
+		direct bool
+		shows  bool
+	}{
+		"replies are lost":                           {func(f *faults) { f.mute["commit n0"], f.mute["commit n1"], f.mute["commit n2"] = 9, 9, 9 }, true, true},
+		"COMMIT is late":                             {func(f *faults) { f.late["commit n2"], f.late["commit n3"], f.late["commit n4"] = 9e9, 9e9, 9e9 }, true, true},
+		"replies of LOCK are lost":                   {func(f *faults) { f.mute["lock n0"], f.mute["lock n1"], f.mute["lock n2"] = 9, 9, 9 }, false, false},
+		"replies to round 2 are lost":                {func(f *faults) { f.mute["commit n0"], f.mute["commit n1"], f.mute["commit n2"] = 9, 9, 9 }, false, true},
+		"another holds the lock, and two are silent": {func(f *faults) { f.mute["commit n3"], f.mute["commit n4"] = 9, 9 }, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
+				l, req := plainLocker(t, c), c.request(past(0))
+				_ = sights(t, l.Watch(req, 0), 5)
+				if strings.HasPrefix(name, "another") {
+					mustAcquire(t, l, direct(c.request(past(1))))
+				}
+				p.set(tt.fail)
+				req.Direct = tt.direct
+				_, err := l.TryAcquire(t.Context(), req)
+				refused, ok := errors.AsType[*locking.AcquireError](err)
+				if !ok || refused.MayShow != tt.shows {
+					t.Errorf("TryAcquire = %v, %+v; want MayShow %v", err, refused, tt.shows)
+				}
+				time.Sleep(20 * time.Second) // late requests arrive
+			})
+		})
+	}
 }

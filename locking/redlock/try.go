@@ -118,9 +118,27 @@ func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err er
 
 	// 5. Otherwise no node may grant anything of the try later. The cleaner repeats VOID at
 	// nodes that have not answered.
+	refused := t.refusal(votes, slow)
+	refused.MayShow = t.mayShow(votes)
 	<-t.beginVoid(ctx).over
 	t.retire(t.voidQuery())
-	return votes, time.Time{}, t.refusal(votes, slow)
+	return votes, time.Time{}, refused
+}
+
+// mayShow reports whether a quorum may have accepted COMMIT, or may come to, before VOID arrives.
+func (t *try) mayShow(votes []vote) bool {
+	if !t.req.Direct && t.rounds < 2 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for i, v := range votes {
+		if s := t.states[i]; v.ok() || v.partial() || s.silent || s.inFlight > 0 {
+			n++
+		}
+	}
+	return n >= t.l.set.Quorum()
 }
 
 // beginVoid sends VOID to the nodes that may hold something of the try, which is given up

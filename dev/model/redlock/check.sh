@@ -16,7 +16,7 @@ cd "$(dirname "$0")"
 # set | name | expected promise broken, or holds | flags without their -D
 # set: q also in --quick, f only in full, h the same with hash compaction, x (the same, not
 # yet searched to the end) only by name. The flags begin with CLOCK, FAILOVER, MEMBERS or
-# SURVIVE where the model is the file of that name, else it is claim.pml.
+# SURVIVE or TOLD where the model is the file of that name, else it is claim.pml.
 configurations() {
   cat <<'LIST'
 q | at-most-once           | holds      | CORE VOIDS C=2 TICKS=2
@@ -50,6 +50,7 @@ q | records                | holds      | RECORDS VOIDS C=2 TICKS=2
 f | records, rerun         | holds      | RECORDS VOIDS RERUN C=2
 f | records, handover      | holds      | RECORDS HANDS VOIDS RERUN C=2
 f | records, restart       | holds      | RECORDS VOIDS RERUN RESTARTS=1 C=2
+q | told of another        | holds      | TOLD
 f | orphans                | holds      | ORPHANS VOIDS C=2
 f | orphans, handover      | holds      | ORPHANS HANDS RERUN C=2
 f | extend                 | holds      | EXTENDS C=2 TICKS=2
@@ -206,6 +207,7 @@ f | SKEW=2, 3 servers      | once       | FAILOVER S=3 SKEW=2
 q | TTL=4                  | lease      | FAILOVER SILENT COPIES=0 TTL=4
 q | LAG=2                  | once       | FAILOVER COPIES=0 LAG=2
 q | LAG=1, skew            | once       | FAILOVER COPIES=0 LAG=1 SKEW=1
+q | UNSAID                 | unsaid     | TOLD UNSAID
 q | CLAIMEDISFINAL         | final      | CLAIMEDISFINAL VOIDS CORE C=2
 q | LATERISFINAL           | final      | LATERISFINAL CORE C=2 TICKS=2
 LIST
@@ -228,6 +230,7 @@ promise() {
   *handovers* | *primaries*) echo reached ;;
   *topever*opensince* | *opensince*topever*) echo sealed ;;
   *topever*) echo forgotten ;;
+  *said*) echo unsaid ;;
   *'.left==0'*) echo lease ;;
   *left==0*) echo overlap ;;
   *finishedbefore* | *acks*) echo finished ;;
@@ -264,6 +267,7 @@ check() {
   FAILOVER*) model=failover ;;
   MEMBERS*) model=members ;;
   SURVIVE*) model=survive ;;
+  TOLD*) model=told ;;
   esac
   mkdir -p "$dir" && cp ./*.pml "$dir" && cd "$dir"
   # shellcheck disable=SC2086 # flags are words

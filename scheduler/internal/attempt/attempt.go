@@ -108,6 +108,9 @@ type attempt struct {
 	blocked   bool          // the last try, or a look since, has found a competitor
 	looks     looks
 	earlier   *EarlierTicks // nil: the job's ticks are not rerun
+	// shown: others may have taken a try that was given up for a claim; once true it stays so. They
+	// leave the tick to this replica, as it may leave the tick to them.
+	shown bool
 
 	end End // what it reports when it is over
 }
@@ -204,6 +207,8 @@ func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	took := now.Sub(start)
 	a.deps.claimPermits.note(start, err)
 	if err != nil {
+		refused, ok := errors.AsType[*locking.AcquireError](err)
+		a.shown = a.shown || ok && refused.MayShow
 		return nil, took, err
 	}
 	// A claim won after the drain began is run: the other replicas know that the tick is
@@ -214,6 +219,7 @@ func (a *attempt) try(alone bool) (locking.Lease, time.Duration, error) {
 	}
 	if locking.Expired(now, lease.Deadline().Add(-cfg.SafetyMargin)) {
 		a.deps.void(lease)
+		a.shown = true
 		return nil, took, locking.ErrTooSlow
 	}
 	return lease, took, nil
@@ -257,6 +263,9 @@ func (a *attempt) conclude(v job.Verdict) {
 			a.end.Until = a.window.until
 		}
 		return
+	}
+	if v.Kind == job.Lost && a.shown && errors.Is(v.Err, locking.ErrClaimed) { // the record of a run replaces it
+		v = overlapSkip(v.Err, a.assignment.Tick)
 	}
 	a.end.GaveUp = v.Kind == job.Settled || errors.Is(v.Err, errElsewhere)
 	if v.Kind == job.Lost {

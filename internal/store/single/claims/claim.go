@@ -67,6 +67,9 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		if t.unsure {
 			l.cleaner.Repeat(t.voidAgain)
 		}
+		if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
+			refused.MayShow = t.unsure
+		}
 		return nil, retry.Ended(ctx, err)
 	}
 	return lease, nil

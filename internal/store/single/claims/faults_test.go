@@ -111,7 +111,9 @@ func TestClaimThatGaveUpIsVoided(t *testing.T) {
 				}
 				return errCut
 			})
-			w.refused(w.tick(1), locking.ErrNoQuorum)
+			if why := w.refused(w.tick(1), locking.ErrNoQuorum); !why.MayShow {
+				w.Errorf("%s: nobody hears that others may see the claim", name)
+			}
 			if arrives == beforeVoid && !w.arrives(txn) {
 				w.Errorf("%s: it lost", name)
 			}
@@ -138,7 +140,9 @@ func TestUnsentClaimIsNotVoided(t *testing.T) {
 			}
 			return nil
 		})
-		w.refused(w.tick(1), locking.ErrNoQuorum)
+		if why := w.refused(w.tick(1), locking.ErrNoQuorum); why.MayShow {
+			w.Errorf("others are said to see a claim that was not sent: %v", why)
+		}
 		w.methods()
 		time.Sleep(time.Minute)
 		if after := w.methods(); len(after) > 0 {
