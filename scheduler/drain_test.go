@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/roster"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // All cases: the run begins at 10 s, the drain at 11 s; DrainTimeout is 20 s,
@@ -26,8 +27,8 @@ func TestDrain(t *testing.T) {
 		ledger string
 		stuck  bool
 	}{
-		{name: "an idle moment", do: nil, ends: 11 * time.Second, ledger: "10s succeeded"},
-		{name: "a run that ends in time", do: lasting(15 * time.Second), ends: 25 * time.Second, ledger: "10s succeeded"},
+		{name: "an idle moment", do: nil, ends: 11 * time.Second, ledger: "10s cancelled: the replica drained"},
+		{name: "a run that ends in time", do: lasting(15 * time.Second), ends: 25 * time.Second, ledger: "10s cancelled: the replica drained"},
 		{name: "a run that must be told", do: untilEnd, ends: 31 * time.Second, ledger: "10s cancelled: the replica drained"},
 		{name: "a run that needs a while to stop", do: slowToStop, ends: 34 * time.Second, ledger: "10s cancelled: the replica drained"},
 		{name: "a run that never stops", do: lasting(time.Minute), ends: 37 * time.Second, ledger: "10s running", stuck: true},
@@ -185,4 +186,43 @@ func TestDrainWithoutNodes(t *testing.T) {
 		}
 		c.saw(1, "finished j 10s cancelled")
 	})
+}
+
+// until is a schedule that ends.
+type until struct {
+	schedule.Every
+	last time.Time
+}
+
+func (u until) Next(after time.Time) time.Time {
+	if at := u.Every.Next(after); !at.After(u.last) {
+		return at
+	}
+	return time.Time{}
+}
+
+// A tick that no replica may catch up any more is not left to the next one by a drain.
+func TestDrainRecordsWhatIsTooLate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		drain time.Duration
+		want  []string
+	}{
+		"it may be caught up": {35 * time.Second, []string{"10s cancelled: the replica drained"}},
+		"it may not":          {50 * time.Second, []string{"10s cancelled: the replica drained", "20s missed: this replica drained before it could claim the tick"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				job := every(t, "10s", "j", c.handler(untilEndOr(10*time.Minute)))
+				job.Schedule = until{schedule.Every{Interval: 10 * time.Second}, c.begun.Add(20 * time.Second)}
+				job.Overlap, job.CatchUp = jobs.OverlapQueue, jobs.CatchUp{Mode: jobs.CatchUpAll, Window: 20 * time.Second}
+				stop := c.start(c.replica("r1", nil, job))
+				time.Sleep(tt.drain)
+				c.stop(stop)
+				c.wantTicks("j", tt.want...)
+			})
+		})
+	}
 }

@@ -87,13 +87,13 @@ func New(o Options) *Recorder {
 	}
 }
 
-// Decided records a tick that does not run. One that may be caught up is not missed for a drain: no
-// entry says so, and the next replica finds it in the past. Any goroutine may call it.
+// Decided records a tick that does not run. One that may still be caught up is not missed for a drain:
+// no entry says so, and the next replica finds it in the past. Any goroutine may call it.
 func (r *Recorder) Decided(j *job.Job, t job.Tick, v job.Verdict) {
 	entry := t.Entry(j, r.Replica).Named(j.Name)
 	entry.Outcome, entry.Reason = v.Outcome, v.Reason
 	r.Observer(event.Event{Kind: event.Decided, Entry: entry})
-	if v.Outcome == ledger.Missed && v.Reason.Code == ledger.CodeDrained && j.CatchesUp() && t.Stream == "" {
+	if v.Outcome == ledger.Missed && v.Reason.Code == ledger.CodeDrained && j.CatchesUp() && t.Latest.After(r.Now()) && t.Stream == "" {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.opened(j.StoredAs(), entry)
