@@ -29,7 +29,7 @@ func cutOff(t *testing.T, w *world) {
 		Incarnation: first.Stamp.Incarnation, If: []kv.Compare{{Key: keyX, Version: first.Version}},
 		Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}},
 	}
-	proxy.CutReplies("commit_records")
+	proxy.CutReplies("commit_")
 	if o, err := s.Commit(t.Context(), next); !errors.Is(err, kv.ErrUnavailable) || o != (kv.Outcome{}) {
 		t.Errorf("cut off: Commit = %+v, %v, want %v", o, err, kv.ErrUnavailable)
 	}

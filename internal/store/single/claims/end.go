@@ -93,7 +93,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 			after.Earlier[i].Ended, after.Earlier[i].Handed = a.Code, handover
 		}
 	}
-	txn := kv.Txn{Put: []kv.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
+	txn := kv.Txn{Put: []kv.Write{records.Put(records.ClaimsKey(t.req.Name), after)}, Urgency: kv.EndsRun}
 	v.compare(&txn, append(compared, records.ClaimsKey(t.req.Name))...)
 	if v.claims.Of(t.ruleTry.Owner).Owner == "" {
 		v.compareLeases(&txn) // the claim is added again: none of the leases that were read excludes it
@@ -252,7 +252,7 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 	if v.endOf(t.ruleTry.Owner) != "" || !v.claims.Of(t.ruleTry.Owner).Open() {
 		return v, true, nil // nothing ends a claim that is not there
 	}
-	var txn kv.Txn
+	txn := kv.Txn{Urgency: kv.EndsRun}
 	v.compare(&txn, records.ClaimsKey(t.req.Name))
 	o, _, err := t.locker.commit(ctx, v, txn)
 	return v, err == nil && o.Won, kv.Failed("comparing it", err)

@@ -127,7 +127,7 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	next.Until = max(next.Until, l.held.latest(now).UnixMilli()+l.t.ruleTry.TTL)
 	txn := kv.Txn{
 		Incarnation: l.held.incarnation, If: []kv.Compare{{Key: l.t.lease, Version: l.held.version}},
-		Put: []kv.Write{records.Put(l.t.lease, next)},
+		Put: []kv.Write{records.Put(l.t.lease, next)}, Urgency: kv.Extends,
 	}
 	l.held.version = 0
 	ctx, cancel := l.t.locker.request(ctx)
@@ -179,6 +179,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 		v.compare(&txn, records.ClaimsKey(t.req.Name))
 		v.compareLeases(&txn)
 	}
+	txn.Urgency = kv.Extends
 	o, sent, err := t.locker.commit(ctx, v, txn)
 	if err != nil || !o.Won {
 		return false, kv.Failed("writing it", err)

@@ -190,7 +190,20 @@ type Txn struct {
 	// Put writes records, Delete deletes those that exist. No key may be in both.
 	Put    []Write
 	Delete []Key
+	// Urgency says which transactions go first while several wait to be sent.
+	Urgency Urgency
 }
+
+// An Urgency is how soon a transaction has to be sent. It decides nothing else.
+type Urgency uint8
+
+// The urgencies.
+const (
+	CanWait   Urgency = iota // a claim, and all else
+	EndsRun                  // the end of a run: others wait for its lease
+	Extends                  // an extension: the lease runs out without it
+	Urgencies                // how many there are
+)
 
 // A Compare is a condition of a transaction.
 type Compare struct {

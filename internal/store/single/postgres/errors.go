@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -29,6 +30,7 @@ const (
 	lockNotAvailable     = "55P03"
 	tooManyConnections   = "53300"
 	limitExceeded        = "53400"
+	outOfMemory          = "53200" // also of the table of locks
 	queryCanceled        = "57014"
 	idleSessionTimeout   = "57P05"
 	invalidPassword      = "28P01"
@@ -76,6 +78,17 @@ func (e meaning) Unwrap() []error { return []error{e.error, e.kind} }
 func changedNothing(err error) bool {
 	c := code(err)
 	return c == serializationFailure || c == deadlockDetected || pgconn.SafeToRetry(err)
+}
+
+// rolledBack reports whether a group was certainly not committed, so that each of its members may go
+// alone: the server has answered with an error that left the connection open, or got nothing.
+// A connection pooler answers alike, but never with that severity.
+func rolledBack(err error) bool {
+	if pgconn.SafeToRetry(err) {
+		return true
+	}
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && !connecting(err) && cmp.Or(answer.SeverityUnlocalized, answer.Severity) == "ERROR"
 }
 
 // failure is the error of a call.

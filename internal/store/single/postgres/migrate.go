@@ -107,7 +107,7 @@ func Grants(schema, role string) string {
 }
 
 const grants = `GRANT USAGE ON SCHEMA {schema} TO {role};
-GRANT EXECUTE ON FUNCTION {schema}.schema_version, {schema}.read_records, {schema}.list_records, {schema}.commit_records, {schema}.trigger_job, {schema}.finish_run TO {role};
+GRANT EXECUTE ON FUNCTION {schema}.schema_version, {schema}.read_records, {schema}.list_records, {schema}.commit_records, {schema}.commit_group, {schema}.trigger_job, {schema}.finish_run TO {role};
 -- For people and their tools: the views, and the functions that the views call.
 GRANT SELECT ON {schema}.runs, {schema}.ticks TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.without_zeros, {schema}.from_millis, {schema}.is_running, {schema}.number_in, {schema}.read_entry TO {role};

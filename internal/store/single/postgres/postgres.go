@@ -23,6 +23,11 @@
 // transaction ends: rows cannot be locked that do not exist. A key that is only compared
 // costs a shared lock in memory, and nothing is written for it.
 //
+// Transactions that arrive while others are under way go together, in one call of commit_group and
+// with one flush to the disk. Each is decided on its own. One whose keys are locked goes alone, and
+// so does each of a group that has failed. Reads that arrive together are one statement. Queued
+// requests always go alone: SQL functions that jobs call lock their rows, but no keys.
+//
 // # Incarnations
 //
 // The incarnation is the server's system identifier and its timeline, read by the statement that
@@ -95,6 +100,16 @@ type Store struct {
 	durable bool
 	timeout time.Duration
 	checked atomic.Bool // schema and settings are such that this release can work with them
+
+	commits queue[transaction, kv.Outcome]
+	reads   queue[[]kv.Key, found]
+	single  chan struct{} // a place for each transaction that goes alone; groups keep connections besides
+}
+
+// found is what a Read returns.
+type found struct {
+	records []kv.Record
+	stamp   kv.Stamp
 }
 
 // Open returns the store that c describes. It does not connect: that is for the first call.
@@ -109,6 +124,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
+	short := c.Timeout / 4
+	s.commits.connect, s.commits.unsent, s.commits.least, s.commits.most = s.connectToCommit, s.noConnection, short, mostKeys
+	s.reads.connect, s.reads.unsent, s.reads.least, s.reads.most = s.connectToRead, s.noConnection, short, mostKeys
+	s.single = make(chan struct{}, max(1, int(config.MaxConns)-2*mostGroups))
 	return s, nil
 }
 
@@ -179,16 +198,39 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	if err == nil {
 		return conn, nil
 	}
-	if stat := s.pool.Stat(); errors.Is(err, ctx.Err()) && stat.AcquiredConns() == stat.MaxConns() {
-		err = fmt.Errorf("%w, %d of %d: raise pool_max_conns in the URL, or MaxConns of the pool (%w)", errAllInUse, stat.AcquiredConns(), stat.MaxConns(), err)
-	} else if errors.Is(err, ctx.Err()) { // pgx goes on in the background
-		err = fmt.Errorf("%s: %w", strings.Join(s.servers(), ", "), err)
+	if errors.Is(err, ctx.Err()) {
+		err = s.noConnection(err)
 	}
 	return nil, notSent{err}
 }
 
+// noConnection is why a call whose context has ended got no connection.
+func (s *Store) noConnection(ended error) error {
+	if stat := s.pool.Stat(); stat.AcquiredConns() == stat.MaxConns() {
+		return fmt.Errorf("%w, %d of %d: raise pool_max_conns in the URL, or MaxConns of the pool (%w)", errAllInUse, stat.AcquiredConns(), stat.MaxConns(), ended)
+	}
+	return fmt.Errorf("%s: %w", strings.Join(s.servers(), ", "), ended) // pgx goes on in the background
+}
+
+// ready returns a free connection to a server with which this release can work.
+func (s *Store) ready(ctx context.Context) (*pgxpool.Conn, error) {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(ctx, conn); err != nil {
+		conn.Release()
+		return nil, notSent{err}
+	}
+	return conn, nil
+}
+
 // Close closes the connections. No call may follow.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() {
+	s.commits.close()
+	s.reads.close()
+	s.pool.Close()
+}
 
 // Schema is that of the tables and functions, quoted.
 func (s *Store) Schema() string { return s.schema }
@@ -206,6 +248,7 @@ const (
 	readRecords   = `SELECT * FROM {schema}.read_records($1, $2, $3, $4)`
 	listRecords   = `SELECT * FROM {schema}.list_records($1, $2, $3, $4, $5, $6, $7)`
 	commitRecords = `SELECT * FROM {schema}.commit_records($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	commitGroup   = `SELECT * FROM {schema}.commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 )
 
 // columns are keys as the functions take them.
@@ -217,18 +260,62 @@ func (c *columns) add(k kv.Key) {
 
 // Read implements [kv.Store].
 func (s *Store) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
-	var list []kv.Record
-	var c columns
-	for _, k := range keys {
-		list = append(list, kv.Record{Key: k})
-		c.add(k)
+	m := &member[[]kv.Key, found]{ctx: ctx, ask: keys, keys: keys}
+	alone, err := s.reads.do(m)
+	if alone {
+		var conn *pgxpool.Conn
+		if conn, err = s.ready(ctx); err == nil {
+			m.answer, err = s.read(ctx, conn, keys)
+			conn.Release()
+		}
 	}
-	found := func(at int, r kv.Record) { list[at].Version, list[at].Value = r.Version, r.Value }
-	stamp, err := s.query(ctx, found, readRecords, s.durable, c.kinds, c.names, c.subs)
 	if err != nil {
 		return nil, kv.Stamp{}, s.failure(ctx, "read", err)
 	}
-	return list, stamp, nil
+	return m.answer.records, m.answer.stamp, nil
+}
+
+// read reads the records with the keys in one statement.
+func (s *Store) read(ctx context.Context, conn *pgxpool.Conn, keys []kv.Key) (found, error) {
+	var c columns
+	f := found{records: make([]kv.Record, len(keys))}
+	for i, k := range keys {
+		f.records[i].Key = k
+		c.add(k)
+	}
+	var err error
+	f.stamp, err = s.query(ctx, conn, func(at int, r kv.Record) {
+		f.records[at].Version, f.records[at].Value = r.Version, r.Value
+	}, readRecords, s.durable, c.kinds, c.names, c.subs)
+	return f, err
+}
+
+// connectToRead returns what sends a group of reads: what all have asked for is from one moment.
+func (s *Store) connectToRead(ctx context.Context) (func(context.Context, []*member[[]kv.Key, found]) bool, error) {
+	conn, err := s.ready(ctx)
+	return func(ctx context.Context, group []*member[[]kv.Key, found]) bool {
+		defer conn.Release()
+		var keys []kv.Key
+		for _, m := range group {
+			keys = append(keys, m.ask...)
+		}
+		if len(group) == 0 {
+			return false
+		}
+		all, err := s.read(ctx, conn, keys)
+		for _, m := range group {
+			switch n := len(m.ask); {
+			case err == nil:
+				m.answer = found{all.records[:n:n], all.stamp}
+				all.records = all.records[n:]
+			case rolledBack(err):
+				m.alone = true
+			default:
+				m.err = err
+			}
+		}
+		return false
+	}, err
 }
 
 // List implements [kv.Store].
@@ -245,7 +332,12 @@ func (s *Store) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv
 		r.Key.Kind = ranges[at].Kind
 		lists[at] = append(lists[at], r)
 	}
-	stamp, err := s.query(ctx, found, listRecords, s.durable, from.kinds, from.names, from.subs, to.names, to.subs, most)
+	var stamp kv.Stamp
+	conn, err := s.ready(ctx)
+	if err == nil {
+		defer conn.Release()
+		stamp, err = s.query(ctx, conn, found, listRecords, s.durable, from.kinds, from.names, from.subs, to.names, to.subs, most)
+	}
 	if err != nil {
 		return nil, kv.Stamp{}, s.failure(ctx, "list", err)
 	}
@@ -254,16 +346,8 @@ func (s *Store) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv
 
 // query calls found for each row of a statement that only reads, with the place, from 0, of
 // the key or range that it belongs to.
-func (s *Store) query(ctx context.Context, found func(int, kv.Record), statement string, args ...any) (kv.Stamp, error) {
+func (s *Store) query(ctx context.Context, conn *pgxpool.Conn, found func(int, kv.Record), statement string, args ...any) (kv.Stamp, error) {
 	var stamp kv.Stamp
-	conn, err := s.acquire(ctx)
-	if err != nil {
-		return stamp, err
-	}
-	defer conn.Release()
-	if err := s.check(ctx, conn); err != nil {
-		return stamp, err
-	}
 	rows, err := conn.Query(ctx, s.text(statement), inline(args)...)
 	if err != nil {
 		return stamp, err
@@ -288,38 +372,127 @@ func (s *Store) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 	if err := t.Check(limits); err != nil {
 		return kv.Outcome{}, err
 	}
+	m := &member[transaction, kv.Outcome]{ctx: ctx, ask: transaction{t.Incarnation, changes(t)}, urgency: t.Urgency}
+	alone := false
+	for _, c := range m.ask.changes {
+		m.keys, m.bytes = append(m.keys, c.key), m.bytes+len(c.value)
+		alone = alone || c.key.Kind == kv.Commands
+	}
+	var err error
+	if !alone {
+		alone, err = s.commits.do(m)
+	}
+	if alone {
+		m.answer, err = s.commitAlone(ctx, m.ask)
+	}
+	if err != nil {
+		return kv.Outcome{}, s.failure(ctx, "commit", err)
+	}
+	return m.answer, nil
+}
+
+// A transaction is what commit_records decides.
+type transaction struct {
+	incarnation string
+	changes     []change
+}
+
+// commitAlone waits for the keys of a transaction. It repeats one that has certainly changed
+// nothing.
+func (s *Store) commitAlone(ctx context.Context, t transaction) (kv.Outcome, error) {
+	select {
+	case s.single <- struct{}{}:
+		defer func() { <-s.single }()
+	case <-ctx.Done():
+		return kv.Outcome{}, notSent{ctx.Err()}
+	}
 	for left := attempts; ; left-- {
 		o, err := s.commit(ctx, t)
-		switch {
-		case err == nil:
-			return o, nil
-		case left == 1, !changedNothing(err), ctx.Err() != nil:
-			return kv.Outcome{}, s.failure(ctx, "commit", err)
+		if err == nil || left == 1 || !changedNothing(err) || ctx.Err() != nil {
+			return o, err
 		}
 	}
 }
 
-func (s *Store) commit(ctx context.Context, t kv.Txn) (o kv.Outcome, err error) {
-	conn, err := s.acquire(ctx)
+func (s *Store) commit(ctx context.Context, t transaction) (o kv.Outcome, err error) {
+	conn, err := s.ready(ctx)
 	if err != nil {
 		return o, err
 	}
 	defer conn.Release()
-	if err := s.check(ctx, conn); err != nil {
-		return o, notSent{err}
-	}
-	var ops, values []string
-	var wanted []int64
-	var keys columns
-	for _, c := range changes(t) {
-		keys.add(c.key)
-		ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
-	}
-	args := []any{t.Incarnation, s.durable, patience(ctx), ops, keys.kinds, keys.names, keys.subs, wanted, values}
+	args := append([]any{t.incarnation, s.durable, patience(ctx)}, arrays(t)...)
 	var clock int64
 	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Incarnation, &clock)
 	o.Stamp.Now = time.UnixMicro(clock)
 	return o, err
+}
+
+// A verdict is what commit_group answers of one transaction.
+type verdict struct {
+	kv.Outcome
+	decided bool // else one of its keys is locked
+}
+
+// connectToCommit returns what sends a group of transactions. Their verdicts count when the rows are
+// closed without an error: the server has then said that it has committed.
+func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*member[transaction, kv.Outcome]) bool, error) {
+	conn, err := s.ready(ctx)
+	return func(ctx context.Context, group []*member[transaction, kv.Outcome]) bool {
+		defer conn.Release()
+		if len(group) == 0 {
+			return false
+		}
+		verdicts, err := s.commitGroup(ctx, conn, group)
+		for i, m := range group {
+			switch {
+			case err == nil && verdicts[i].decided:
+				m.answer = verdicts[i].Outcome
+			case err == nil, rolledBack(err):
+				m.alone = true
+			default:
+				m.err = err
+			}
+		}
+		return code(err) == outOfMemory
+	}, err
+}
+
+func (s *Store) commitGroup(ctx context.Context, conn *pgxpool.Conn, group []*member[transaction, kv.Outcome]) ([]verdict, error) {
+	var lives []string
+	var sizes []int
+	var list []transaction
+	shortest := int64(0)
+	for _, m := range group {
+		lives, sizes, list = append(lives, m.ask.incarnation), append(sizes, len(m.ask.changes)), append(list, m.ask)
+		if p := patience(m.ctx); shortest == 0 || p > 0 && p < shortest {
+			shortest = p
+		}
+	}
+	args := append([]any{s.durable, shortest, lives, sizes}, arrays(list...)...)
+	rows, err := conn.Query(ctx, s.text(commitGroup), inline(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {
+		var clock int64
+		err = row.Scan(&v.decided, &v.Won, &v.Version, &v.Stamp.Incarnation, &clock)
+		v.Stamp.Now = time.UnixMicro(clock)
+		return v, err
+	})
+}
+
+// arrays are the changes of transactions as the functions take them.
+func arrays(list ...transaction) []any {
+	var ops, values []string
+	var wanted []int64
+	var keys columns
+	for _, t := range list {
+		for _, c := range t.changes {
+			keys.add(c.key)
+			ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
+		}
+	}
+	return []any{ops, keys.kinds, keys.names, keys.subs, wanted, values}
 }
 
 // A change is what a transaction does with a key.

@@ -1,0 +1,230 @@
+package pgstore_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/internal/store/single/kv"
+)
+
+// manyAtOnce commits come together, so most of them go in groups.
+const manyAtOnce = 64
+
+// atOnce calls do with 0 to manyAtOnce-1 at once, and returns when all have returned.
+func atOnce(do func(n int)) {
+	var all sync.WaitGroup
+	for n := range manyAtOnce {
+		all.Go(func() { do(n) })
+	}
+	all.Wait()
+}
+
+func nth(n int) kv.Key { return kv.Key{Kind: kv.Claims, Name: fmt.Sprint("n", n)} }
+
+func putting(incarnation string, k kv.Key, value string) kv.Txn {
+	return kv.Txn{Incarnation: incarnation, Put: []kv.Write{{Key: k, Value: json.RawMessage(value)}}}
+}
+
+// Each transaction of a group is decided on its own: by the versions that it names, by its
+// incarnation, and by what those before it have written.
+func groupsDecideEach(t *testing.T, w *world) {
+	schema := pgx.Identifier{w.migrated(t)}.Sanitize()
+	rows, err := connect(t, w.URL()).Query(t.Context(), strings.ReplaceAll(`SELECT decided, won, written FROM S.commit_group(false, 0,
+		ARRAY[S.life(false), S.life(false), 'another', S.life(false), S.life(false)], '{2,1,1,1,1}',
+		'{put,put,if,put,delete,put}', '{claim,claim,claim,claim,claim,claim}', '{x,y,x,z,y,x}', '{"","","","","",""}', '{0,-1,0,-1,-1,-1}', '{1,1,"",1,"",2}')`, "S.", schema+"."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type verdict struct {
+		decided, won bool
+		version      int64
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {
+		return v, row.Scan(&v.decided, &v.won, &v.version)
+	})
+	if err != nil || len(list) != 5 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for i, won := range []bool{true, false, false, true, true} {
+		if v := list[i]; !v.decided || v.won != won || (v.version > 0) != (i == 0 || i == 4) {
+			t.Errorf("transaction %d: %+v", i, v)
+		}
+	}
+	if list[0].version == list[4].version {
+		t.Errorf("two transactions have the version %d", list[0].version)
+	}
+}
+
+// A key that another transaction holds makes those wait that need it, and no others: they go alone,
+// and leave the rest connections.
+func groupsLeaveLocked(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	s := w.openIn(t, schema, w.URL())
+	incarnation := write(t, s, `1`).Stamp.Incarnation
+	tx, err := connect(t, w.URL()).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{`SET LOCAL search_path = ` + pgx.Identifier{schema}.Sanitize(), `SELECT lock_record('claim', 'x', '', false)`} {
+		if _, err := tx.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		atOnce(func(n int) {
+			if o, err := s.Commit(ctx, putting(incarnation, keyX, fmt.Sprint(n))); err != nil || !o.Won {
+				t.Errorf("behind the lock: Commit = %+v, %v", o, err)
+			}
+		})
+	})
+	for range 20 {
+		atOnce(func(n int) {
+			if o, err := s.Commit(ctx, putting(incarnation, nth(n), `1`)); err != nil || !o.Won {
+				t.Errorf("beside the lock: Commit = %+v, %v", o, err)
+			}
+			if _, _, err := s.Read(ctx, nth(n)); err != nil {
+				t.Errorf("beside the lock: Read = %v", err)
+			}
+		})
+	}
+	wants(t, s, `1`)
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
+}
+
+// What the server refuses of one member harms that one alone: when it is written, and when the group
+// is committed. Until then no verdict counts.
+func groupsHaveNoPoison(t *testing.T, w *world) {
+	for name, setUp := range map[string]string{
+		"at once": `CREATE TRIGGER refuse BEFORE INSERT ON S.records FOR EACH ROW WHEN (NEW.name LIKE 'n%3') EXECUTE FUNCTION S.refuse()`,
+		"at the end": `CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON S.records DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+			WHEN (NEW.name LIKE 'n%3') EXECUTE FUNCTION S.refuse()`,
+	} {
+		schema := w.migrated(t)
+		s := w.openIn(t, schema, w.URL())
+		incarnation := write(t, s, `1`).Stamp.Incarnation
+		w.exec(t, strings.ReplaceAll(`CREATE FUNCTION S.refuse() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN RAISE check_violation USING MESSAGE = 'refused: ' || NEW.name; END $$;`+setUp, "S.", pgx.Identifier{schema}.Sanitize()+"."))
+		atOnce(func(n int) {
+			o, err := s.Commit(t.Context(), putting(incarnation, nth(n), `1`))
+			list, _, readErr := s.Read(t.Context(), nth(n))
+			switch refused := n%10 == 3; {
+			case readErr != nil:
+				t.Errorf("%s: Read = %v", name, readErr)
+			case refused && (err == nil || !strings.Contains(err.Error(), "refused: "+nth(n).Name+" ") || list[0].Version != 0):
+				t.Errorf("%s: %v is to be refused: Commit = %+v, %v, and it is stored as %+v", name, nth(n), o, err, list[0])
+			case !refused && (err != nil || !o.Won || list[0].Version != o.Version):
+				t.Errorf("%s: %v is to be stored: Commit = %+v, %v, and it is %+v", name, nth(n), o, err, list[0])
+			}
+		})
+	}
+}
+
+// A group whose answer is lost is unknown to each of its members.
+func groupsCutOff(t *testing.T, w *world) {
+	proxy := proxytest.New(t, w.Addr())
+	s := w.openIn(t, w.migrated(t), pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
+	incarnation := write(t, s, `1`).Stamp.Incarnation
+	proxy.CutReplies("commit_group")
+	atOnce(func(n int) {
+		if o, err := s.Commit(t.Context(), putting(incarnation, nth(n), `1`)); !kv.Unknown(err) {
+			t.Errorf("cut off: Commit = %+v, %v, want that it is unknown", o, err)
+		}
+	})
+	proxy.Pass()
+	atOnce(func(n int) {
+		if list, _, err := s.Read(t.Context(), nth(n)); err != nil || list[0].Key != nth(n) {
+			t.Errorf("Read(%v) = %+v, %v", nth(n), list, err)
+		}
+	})
+}
+
+// A record that all compare can be changed while all try.
+func groupsLetLifeChange(t *testing.T, w *world) {
+	s := w.open(t, w.URL())
+	incarnation := write(t, s, `1`).Stamp.Incarnation
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var changes sync.WaitGroup
+	changes.Go(func() {
+		for n := range 20 {
+			if o, err := s.Commit(ctx, putting(incarnation, keyX, fmt.Sprint(n))); err != nil || !o.Won {
+				t.Errorf("change %d: %+v, %v", n, o, err)
+			}
+		}
+	})
+	atOnce(func(n int) {
+		for won := 0; won < 10; {
+			list, stamp, err := s.Read(ctx, keyX)
+			if err != nil {
+				t.Errorf("Read = %v", err)
+				return
+			}
+			txn := putting(stamp.Incarnation, nth(n), fmt.Sprint(won))
+			txn.If = []kv.Compare{{Key: keyX, Version: list[0].Version}}
+			o, err := s.Commit(ctx, txn)
+			if err != nil {
+				t.Errorf("Commit = %v", err)
+				return
+			}
+			if o.Won {
+				won++
+			}
+		}
+	})
+	changes.Wait()
+}
+
+// Groups fit the server's table of locks, however small that is.
+func TestGroupsFitTheTableOfLocks(t *testing.T) {
+	t.Parallel()
+	w := &world{Server: pgtest.Start(t, "max_locks_per_transaction=10", "max_connections=20")}
+	s := w.openIn(t, w.schema(), w.URL())
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	incarnation := write(t, s, `1`).Stamp.Incarnation
+	for range 5 {
+		atOnce(func(n int) {
+			txn := putting(incarnation, nth(n), `1`)
+			for k := range 40 {
+				txn.Delete = append(txn.Delete, kv.Key{Kind: kv.Leases, Name: nth(n).Name, Sub: fmt.Sprint(k)})
+			}
+			if o, err := s.Commit(t.Context(), txn); err != nil || !o.Won {
+				t.Errorf("Commit = %+v, %v", o, err)
+			}
+		})
+	}
+}
+
+// With one connection, or two, all goes on.
+func groupsShareFewConnections(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	for _, most := range []int{1, 2, 3} {
+		s := w.openIn(t, schema, w.URL()+fmt.Sprintf("&pool_max_conns=%d", most))
+		incarnation := write(t, s, fmt.Sprint(most)).Stamp.Incarnation
+		atOnce(func(n int) {
+			if _, err := s.Commit(t.Context(), putting(incarnation, keyX, fmt.Sprint(n))); err != nil {
+				t.Errorf("with %d connections: Commit = %v", most, err)
+			}
+			if _, _, err := s.Read(t.Context(), keyX, nth(n)); err != nil {
+				t.Errorf("with %d connections: Read = %v", most, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,182 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
+)
+
+// Calls that arrive while others are under way are sent together, as databases commit in
+// groups. Nobody waits for company: a call that finds less than mostGroups under way is sent at
+// once. A group is made when it has a connection, and then takes no more members: so each call
+// begins before its statement does.
+
+// Bounds of groups.
+const (
+	mostGroups  = 2       // under way, of each kind of call
+	mostWaiting = 20_000  // calls that wait for their group
+	mostKeys    = 128     // in a group; each takes a place in the server's table of locks
+	mostBytes   = 1 << 20 // in a group
+	// unbounded is how long a group may wait for a connection, or for an answer to a member without
+	// a deadline.
+	unbounded = 30 * time.Second
+)
+
+// errTooManyWait is why a call was not sent.
+var errTooManyWait = errors.New("20000 calls wait for the server")
+
+// A member is a call that may be sent together with others.
+type member[Ask, Answer any] struct {
+	ask     Ask
+	keys    []kv.Key
+	bytes   int
+	urgency kv.Urgency
+	// ctx is the caller's. It ends the call, but not its group.
+	ctx context.Context //nolint:containedctx // it waits in a queue
+
+	sent bool // it is in a group, or goes alone; guarded by the queue's mutex
+	gone bool // its caller has gone before that; guarded alike
+
+	// Set before over is closed, by the one who sends the group.
+	answer Answer
+	err    error
+	alone  bool // it has neither, and its caller sends it alone
+	over   chan struct{}
+}
+
+// left is how long the caller waits for the answer.
+func (m *member[_, _]) left() time.Duration {
+	if until, bounded := m.ctx.Deadline(); bounded {
+		return time.Until(until)
+	}
+	return unbounded
+}
+
+// A queue holds the calls of one kind that wait for their group.
+type queue[Ask, Answer any] struct {
+	// connect returns what sends a group by a connection of its own, and sets what each member gets.
+	// Short says that the server had too few places for the keys: the next groups are smaller then. The
+	// context ends when nobody waits any more. It is called once, perhaps with nobody.
+	connect func(context.Context) (send func(context.Context, []*member[Ask, Answer]) (short bool), err error)
+	// unsent is the error of a call whose context has ended before it was sent.
+	unsent func(error) error
+	// least is what a member must have left to be sent with others: their answer may take longer.
+	least time.Duration
+
+	mu       sync.Mutex
+	waiting  [kv.Urgencies][]*member[Ask, Answer] // the most urgent last, each in the order of arrival
+	count    int                                  // of those that wait and have not gone
+	underWay int
+	most     int // keys in a group; at most mostKeys
+	running  sync.WaitGroup
+}
+
+// do sends a call with those that wait. With alone it has not been decided, and the caller sends it
+// alone.
+func (q *queue[Ask, Answer]) do(m *member[Ask, Answer]) (alone bool, err error) {
+	m.over = make(chan struct{})
+	q.mu.Lock()
+	if q.count == mostWaiting {
+		q.mu.Unlock()
+		return false, notSent{errTooManyWait}
+	}
+	q.waiting[m.urgency] = append(q.waiting[m.urgency], m)
+	q.count++
+	q.begin()
+	q.mu.Unlock()
+	select {
+	case <-m.over:
+		return m.alone, m.err
+	case <-m.ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if m.sent {
+		return false, m.ctx.Err()
+	}
+	m.gone = true
+	q.count--
+	return false, notSent{q.unsent(m.ctx.Err())}
+}
+
+// begin starts groups while calls wait and places are free. The caller holds the lock.
+func (q *queue[Ask, Answer]) begin() {
+	for n := q.count; n > 0 && q.underWay < mostGroups; n-- {
+		q.underWay++
+		q.running.Go(q.carry)
+	}
+}
+
+// carry sends a group, and begins another if calls have come meanwhile.
+func (q *queue[Ask, Answer]) carry() {
+	connecting, stop := context.WithTimeout(context.Background(), unbounded)
+	send, err := q.connect(connecting)
+	stop()
+	q.mu.Lock()
+	group := q.take()
+	q.mu.Unlock()
+	longest, short := time.Duration(0), false
+	for _, m := range group {
+		m.err = err
+		longest = max(longest, m.left())
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), longest)
+		short = send(ctx, group)
+		cancel()
+	}
+	for _, m := range group {
+		close(m.over)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.most = min(q.most+1, mostKeys); short {
+		q.most /= 2
+	}
+	q.underWay--
+	q.begin()
+}
+
+// take removes the next group from the queue: as many as fit, the most urgent first. Those that no
+// group suits go alone.
+func (q *queue[Ask, Answer]) take() (group []*member[Ask, Answer]) {
+	keys, bytes := map[kv.Key]bool{}, 0
+	for u := len(q.waiting) - 1; u >= 0; u-- {
+		for len(q.waiting[u]) > 0 {
+			m := q.waiting[u][0]
+			fresh := 0
+			for _, k := range m.keys {
+				if !keys[k] {
+					fresh++
+				}
+			}
+			alone := len(m.keys) > q.most || m.left() < q.least
+			if !m.gone && !alone && len(group) > 0 && (len(keys)+fresh > q.most || bytes+m.bytes > mostBytes) {
+				return group
+			}
+			q.waiting[u] = q.waiting[u][1:]
+			if m.gone {
+				continue
+			}
+			m.sent = true
+			q.count--
+			if alone {
+				m.alone = true
+				close(m.over)
+				continue
+			}
+			for _, k := range m.keys {
+				keys[k] = true
+			}
+			bytes += m.bytes
+			group = append(group, m)
+		}
+	}
+	return group
+}
+
+// close waits for the groups under way. No call may follow.
+func (q *queue[_, _]) close() { q.running.Wait() }

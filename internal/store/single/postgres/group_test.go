@@ -1,0 +1,315 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
+)
+
+// A fake is a server that takes a while for each group.
+type fake struct {
+	*queue[string, string]
+	takes time.Duration
+	// connects is how long it takes to get a connection, and refuses why there is none.
+	connects time.Duration
+	refuses  error
+	short    bool // it has too few places for more than ten keys
+
+	mu       sync.Mutex
+	sent     []string // the groups, with when they were sent
+	underWay int
+	most     int
+	ended    int // groups whose context had ended
+}
+
+func newFake(takes time.Duration) *fake {
+	f := &fake{takes: takes}
+	begun := time.Now()
+	send := func(ctx context.Context, group []*member[string, string]) bool {
+		if len(group) == 0 {
+			return false
+		}
+		f.mu.Lock()
+		var asks []string
+		keys := map[kv.Key]bool{}
+		for _, m := range group {
+			asks = append(asks, m.ask)
+			for _, k := range m.keys {
+				keys[k] = true
+			}
+		}
+		f.sent = append(f.sent, fmt.Sprintf("%d:%s", time.Since(begun).Milliseconds(), strings.Join(asks, "")))
+		f.underWay++
+		f.most = max(f.most, f.underWay)
+		f.mu.Unlock()
+		time.Sleep(f.takes)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.underWay--
+		if ctx.Err() != nil {
+			f.ended++
+		}
+		short := f.short && len(keys) > 10
+		for _, m := range group {
+			if m.alone = short; !short {
+				m.answer = "re " + m.ask
+			}
+		}
+		return short
+	}
+	f.queue = &queue[string, string]{
+		most: mostKeys, least: 10 * time.Millisecond, unsent: func(err error) error { return err },
+		connect: func(context.Context) (func(context.Context, []*member[string, string]) bool, error) {
+			time.Sleep(f.connects)
+			return send, f.refuses
+		},
+	}
+	return f
+}
+
+// A said is what became of a call.
+type said struct {
+	answer string
+	alone  bool
+	err    error
+	after  time.Duration
+}
+
+func (f *fake) call(ctx context.Context, ask string, u kv.Urgency, keys ...string) said {
+	m := &member[string, string]{ctx: ctx, ask: ask, urgency: u}
+	for _, k := range append(keys, ask) {
+		m.keys = append(m.keys, kv.Key{Kind: kv.Claims, Name: k})
+	}
+	begun := time.Now()
+	alone, err := f.do(m)
+	return said{m.answer, alone, err, time.Since(begun)}
+}
+
+// all makes the calls at once, in that order.
+func (f *fake) all(t *testing.T, u kv.Urgency, asks string) (wait func() []said) {
+	t.Helper()
+	list, done := make([]said, len(asks)), sync.WaitGroup{}
+	for i, ask := range strings.Split(asks, "") {
+		done.Go(func() { list[i] = f.call(t.Context(), ask, u) })
+		synctest.Wait()
+	}
+	return func() []said { done.Wait(); return list }
+}
+
+// Nobody waits for company, no more than two groups are under way, and none takes a member after it
+// was sent.
+func TestGroupsAreOfThoseThatWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10 * time.Millisecond)
+		first := f.all(t, kv.CanWait, "abcd")
+		time.Sleep(5 * time.Millisecond)
+		second := f.all(t, kv.CanWait, "ef")
+		for _, s := range append(first(), second()...) {
+			if !strings.HasPrefix(s.answer, "re ") || s.alone || s.err != nil {
+				t.Errorf("a call got %+v", s)
+			}
+		}
+		f.close()
+		if want := []string{"0:a", "0:b", "10:cdef"}; !slices.Equal(f.sent, want) || f.most != 2 {
+			t.Errorf("sent %q, %d at a time; want %q", f.sent, f.most, want)
+		}
+	})
+}
+
+// Behind many claims, extensions go first, and then ends of runs.
+func TestUrgentCallsGoFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10 * time.Millisecond)
+		var done sync.WaitGroup
+		for n := range 10_000 {
+			done.Go(func() { f.call(t.Context(), fmt.Sprint("c", n, " "), kv.CanWait) })
+		}
+		synctest.Wait()
+		end, extension := f.all(t, kv.EndsRun, "y"), f.all(t, kv.Extends, "x")
+		if s := slices.Concat(end(), extension()); s[0].after > 20*time.Millisecond || s[1].after > 20*time.Millisecond {
+			t.Errorf("behind claims they took %v and %v", s[0].after, s[1].after)
+		}
+		if !strings.Contains(f.sent[2], ":xyc") {
+			t.Errorf("the next group was %.40q", f.sent[2])
+		}
+		done.Wait()
+		f.close()
+	})
+}
+
+// The end of a context ends the call at once, and not its group. What was not sent is known.
+func TestContextsOfMembers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Second)
+		others := f.all(t, kv.CanWait, "a")
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var sent, waiting said
+		var done sync.WaitGroup
+		done.Go(func() { sent = f.call(ctx, "b", kv.CanWait) })
+		synctest.Wait()
+		done.Go(func() { waiting = f.call(ctx, "c", kv.CanWait) })
+		synctest.Wait()
+		done.Wait()
+		for name, s := range map[string]said{"sent": sent, "waiting": waiting} {
+			if known := errors.As(s.err, &notSent{}); !errors.Is(s.err, context.DeadlineExceeded) || known != (name == "waiting") || s.after != 100*time.Millisecond {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+		if s := others()[0]; s.answer != "re a" {
+			t.Errorf("the other one got %+v", s)
+		}
+		f.close()
+		if want := []string{"0:a", "0:b"}; !slices.Equal(f.sent, want) || f.ended != 1 {
+			t.Errorf("sent %q, want %q; %d contexts of groups had ended, want that of b alone", f.sent, want, f.ended)
+		}
+	})
+}
+
+// Who waits for a connection still may go, and others may come. Without one, all are told why.
+func TestGroupsWaitForConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10 * time.Millisecond)
+		f.connects = time.Second
+		first := f.all(t, kv.CanWait, "abc")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if s := f.call(ctx, "d", kv.CanWait); !errors.As(s.err, &notSent{}) || s.after != time.Millisecond {
+			t.Errorf("without a connection: %+v", s)
+		}
+		first()
+		f.refuses = errors.New("refused")
+		for _, s := range f.all(t, kv.CanWait, "xyz")() {
+			if !errors.Is(s.err, f.refuses) || s.alone {
+				t.Errorf("refused: %+v", s)
+			}
+		}
+		f.close()
+		if want := []string{"1000:abc"}; !slices.Equal(f.sent, want) {
+			t.Errorf("sent %q, want %q", f.sent, want)
+		}
+	})
+}
+
+// A group that one member would leave early goes on for the others.
+func TestGroupOutlivesItsMembers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Second)
+		others := f.all(t, kv.CanWait, "ab")
+		ctx, cancel := context.WithCancel(t.Context())
+		var early said
+		var done sync.WaitGroup
+		done.Go(func() { early = f.call(ctx, "c", kv.CanWait) })
+		synctest.Wait()
+		last := f.all(t, kv.CanWait, "d")
+		time.Sleep(1500 * time.Millisecond)
+		cancel()
+		done.Wait()
+		if early.after != 1500*time.Millisecond || errors.As(early.err, &notSent{}) || !errors.Is(early.err, context.Canceled) {
+			t.Errorf("cancelled in flight: %+v", early)
+		}
+		if s := last(); s[0].answer != "re d" || f.ended > 0 {
+			t.Errorf("its group went on with %+v, and %d contexts had ended", s, f.ended)
+		}
+		others()
+		f.close()
+	})
+}
+
+// Keys that several members have count once. Who has too many, or too little time left, goes alone.
+func TestBoundsOfGroups(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10 * time.Millisecond)
+		first := f.all(t, kv.CanWait, "ab")
+		var list [130]said
+		var done sync.WaitGroup
+		for n := range list {
+			done.Go(func() { list[n] = f.call(t.Context(), fmt.Sprint("c", n, " "), kv.CanWait, "shared") })
+		}
+		synctest.Wait()
+		many := make([]string, mostKeys)
+		for n := range many {
+			many[n] = fmt.Sprint("many ", n)
+		}
+		var large, late said
+		done.Go(func() { large = f.call(t.Context(), "large", kv.CanWait, many...) })
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
+		defer cancel()
+		done.Go(func() { late = f.call(ctx, "late", kv.Extends) })
+		done.Wait()
+		first()
+		f.close()
+		if n := strings.Count(f.sent[2], "c"); n != mostKeys-1 || len(f.sent) != 4 {
+			t.Errorf("%d members with a key of their own and a shared one, in %d groups", n, len(f.sent))
+		}
+		if !large.alone || !late.alone || late.err != nil {
+			t.Errorf("with many keys: %+v; with little time: %+v; want both alone", large, late)
+		}
+	})
+}
+
+// Where the server has too few places for keys, groups become smaller, and then larger again.
+func TestGroupsFitTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10 * time.Millisecond)
+		f.short = true
+		alone := 0
+		for range 20 {
+			var mu sync.Mutex
+			var done sync.WaitGroup
+			for n := range 100 {
+				done.Go(func() {
+					s := f.call(t.Context(), fmt.Sprint("c", n, " "), kv.CanWait)
+					mu.Lock()
+					defer mu.Unlock()
+					if s.alone {
+						alone++
+					}
+				})
+			}
+			done.Wait()
+		}
+		f.close()
+		if alone == 0 || alone > 1000 {
+			t.Errorf("%d of 2000 went alone", alone)
+		}
+	})
+}
+
+// The queue is bounded.
+func TestQueueOfGroupsIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		for n := range mostWaiting + mostGroups {
+			done.Go(func() { f.call(ctx, fmt.Sprint(n), kv.CanWait) })
+		}
+		synctest.Wait()
+		if s := f.call(ctx, "x", kv.Extends); !errors.Is(s.err, errTooManyWait) || !errors.As(s.err, &notSent{}) {
+			t.Errorf("one more got %+v", s)
+		}
+		cancel()
+		done.Wait()
+		f.close()
+		if len(f.sent) != mostGroups || f.count != 0 {
+			t.Errorf("%d groups were sent, %d calls are left", len(f.sent), f.count)
+		}
+	})
+}
