@@ -2,7 +2,9 @@ package main
 
 const (
 	pgFunctions = "internal/store/single/postgres/migrations/0002_functions.sql"
+	pgGroups    = "internal/store/single/postgres/migrations/0006_groups.sql"
 	pgFinish    = "internal/store/single/postgres/migrations/0005_finish.sql"
+	pgPackage   = "internal/store/single/postgres/"
 	pgstore     = "dev/integration/pgstore"
 	finishTests = "dev/integration/finish"
 )
@@ -28,6 +30,34 @@ var postgres = promise{
 		}},
 		{"postgres: a standby answers", in(pgstore, "TestPromotion").with("-short"), []edit{
 			{pgFunctions, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},
+		}},
+		{"groups: members get each other's verdicts", in(pgstore, "TestGroups"), []edit{
+			{pgPackage + "postgres.go", "m.answer = verdicts[i].Outcome", "m.answer = verdicts[len(verdicts)-1-i].Outcome"},
+		}},
+		{"groups: members share a version", in(pgstore, "TestGroups"), []edit{
+			{pgGroups, "written := nextval('versions');", "written := coalesce((SELECT max(r.version) FROM records r WHERE r.xmin = pg_current_xact_id()::xid), nextval('versions'));"},
+		}},
+		{"groups: a locked key is waited for", in(pgstore, "TestGroups"), []edit{
+			{pgGroups, "RETURN pg_try_advisory_xact_lock(hash);", "PERFORM set_config('lock_timeout', '0', true);\n    PERFORM pg_advisory_xact_lock(hash);\n    RETURN true;"},
+		}},
+		{"groups: a transaction without its keys is decided", in(pgstore, "TestGroups"), []edit{
+			{pgGroups, "decided := locked[t];", "decided := true;"},
+		}},
+		{"groups: a verdict counts before the end", in(pgstore, "TestGroups"), []edit{
+			{pgPackage + "postgres.go", "return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n", "var early []verdict\n\t_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n\t\tdefer func() { early = append(early, v) }()\n"},
+			{pgPackage + "postgres.go", "\t\treturn v, err\n\t})\n}\n", "\t\treturn v, err\n\t})\n\tif len(early) == len(group) {\n\t\terr = nil\n\t}\n\treturn early, err\n}\n"},
+		}},
+		{"groups: all get the error of one", in(pgstore, "TestGroups"), []edit{
+			{pgPackage + "postgres.go", "case err == nil, rolledBack(err):", "case err == nil:"},
+		}},
+		{"groups: a read joins one that was sent", in(pgPackage, "TestGroupsAreOfThoseThatWait"), []edit{
+			{pgPackage + "group.go", "		short = send(ctx, group)\n", "		short = send(ctx, group)\n		q.mu.Lock()\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			group = append(group, m)\n		}\n		q.mu.Unlock()\n"},
+		}},
+		{"groups: claims go before extensions", in(pgPackage, "TestUrgentCallsGoFirst"), []edit{
+			{pgPackage + "group.go", "for u := len(q.waiting) - 1; u >= 0; u-- {", "for u := range q.waiting {"},
+		}},
+		{"groups: those that go alone take all connections", in(pgstore, "TestGroups"), []edit{
+			{pgPackage + "postgres.go", "max(1, int(config.MaxConns)-2*mostGroups)", "100"},
 		}},
 		{"finish: another claim does not refuse the end", in(finishTests, "TestRules"), []edit{
 			{pgFinish, "IF claim IS NULL OR claim ->> 'void' IS NOT NULL", "IF claim IS NULL THEN RETURN; END IF;\n    IF claim ->> 'void' IS NOT NULL"},

@@ -29,6 +29,21 @@ func atOnce(do func(n int)) {
 	all.Wait()
 }
 
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	w := &world{Server: pgtest.Start(t)}
+	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
+	for name, test := range map[string]func(*testing.T, *world){
+		"DecideEach": decideEach, "LeaveLocked": leaveLocked, "HaveNoPoison": haveNoPoison, "CutOff": groupsCutOff,
+		"LetLifeChange": letLifeChange, "ShareFewConnections": shareFewConnections,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, w)
+		})
+	}
+}
+
 func nth(n int) kv.Key { return kv.Key{Kind: kv.Claims, Name: fmt.Sprint("n", n)} }
 
 func putting(incarnation string, k kv.Key, value string) kv.Txn {
@@ -37,7 +52,7 @@ func putting(incarnation string, k kv.Key, value string) kv.Txn {
 
 // Each transaction of a group is decided on its own: by the versions that it names, by its
 // incarnation, and by what those before it have written.
-func groupsDecideEach(t *testing.T, w *world) {
+func decideEach(t *testing.T, w *world) {
 	schema := pgx.Identifier{w.migrated(t)}.Sanitize()
 	rows, err := connect(t, w.URL()).Query(t.Context(), strings.ReplaceAll(`SELECT decided, won, written FROM S.commit_group(false, 0,
 		ARRAY[S.life(false), S.life(false), 'another', S.life(false), S.life(false)], '{2,1,1,1,1}',
@@ -67,7 +82,7 @@ func groupsDecideEach(t *testing.T, w *world) {
 
 // A key that another transaction holds makes those wait that need it, and no others: they go alone,
 // and leave the rest connections.
-func groupsLeaveLocked(t *testing.T, w *world) {
+func leaveLocked(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	s := w.openIn(t, schema, w.URL())
 	incarnation := write(t, s, `1`).Stamp.Incarnation
@@ -90,12 +105,14 @@ func groupsLeaveLocked(t *testing.T, w *world) {
 			}
 		})
 	})
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	for range 20 {
 		atOnce(func(n int) {
-			if o, err := s.Commit(ctx, putting(incarnation, nth(n), `1`)); err != nil || !o.Won {
+			if o, err := s.Commit(soon, putting(incarnation, nth(n), `1`)); err != nil || !o.Won {
 				t.Errorf("beside the lock: Commit = %+v, %v", o, err)
 			}
-			if _, _, err := s.Read(ctx, nth(n)); err != nil {
+			if _, _, err := s.Read(soon, nth(n)); err != nil {
 				t.Errorf("beside the lock: Read = %v", err)
 			}
 		})
@@ -109,7 +126,7 @@ func groupsLeaveLocked(t *testing.T, w *world) {
 
 // What the server refuses of one member harms that one alone: when it is written, and when the group
 // is committed. Until then no verdict counts.
-func groupsHaveNoPoison(t *testing.T, w *world) {
+func haveNoPoison(t *testing.T, w *world) {
 	for name, setUp := range map[string]string{
 		"at once": `CREATE TRIGGER refuse BEFORE INSERT ON S.records FOR EACH ROW WHEN (NEW.name LIKE 'n%3') EXECUTE FUNCTION S.refuse()`,
 		"at the end": `CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON S.records DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
@@ -155,7 +172,7 @@ func groupsCutOff(t *testing.T, w *world) {
 }
 
 // A record that all compare can be changed while all try.
-func groupsLetLifeChange(t *testing.T, w *world) {
+func letLifeChange(t *testing.T, w *world) {
 	s := w.open(t, w.URL())
 	incarnation := write(t, s, `1`).Stamp.Incarnation
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -213,7 +230,7 @@ func TestGroupsFitTheTableOfLocks(t *testing.T) {
 }
 
 // With one connection, or two, all goes on.
-func groupsShareFewConnections(t *testing.T, w *world) {
+func shareFewConnections(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	for _, most := range []int{1, 2, 3} {
 		s := w.openIn(t, schema, w.URL()+fmt.Sprintf("&pool_max_conns=%d", most))

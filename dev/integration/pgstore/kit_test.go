@@ -32,8 +32,6 @@ func TestPostgres(t *testing.T) {
 		"LedgerKits": ledgerKits, "LeastPrivileges": leastPrivileges, "HiddenTimeline": hiddenTimeline, "Secrets": secrets,
 		"Migrate": migrate, "MigrateAtOnce": migrateAtOnce, "Script": script, "NotMigrated": notMigrated, "NewerSchema": newerSchema, "OthersRights": othersRights, "OthersSchema": othersSchema,
 		"CutOff": cutOff, "Patience": patience, "Exhausted": exhausted, "Settings": strongerSettings, "OddSettings": oddSettings, "RefusedSettings": refusedSettings, "ChangedSettings": changedSettings, "Views": views, "ViewsAgree": viewsAgree, "ViewsAreBarriers": viewsAreBarriers, "Commands": commandsConform, "Rows": rows, "History": history,
-		"GroupsDecideEach": groupsDecideEach, "GroupsLeaveLocked": groupsLeaveLocked, "GroupsHaveNoPoison": groupsHaveNoPoison, "GroupsCutOff": groupsCutOff,
-		"GroupsLetLifeChange": groupsLetLifeChange, "GroupsShareFewConnections": groupsShareFewConnections,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
