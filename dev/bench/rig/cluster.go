@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
+	"github.com/quorate/quorate/stores/postgres"
 )
 
 // joinTimeout bounds how long replicas take to serve what they are told to.
@@ -28,6 +29,7 @@ type Cluster struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	errs    chan error
+	lost    atomic.Int64 // leases
 }
 
 // A served is jobs, and how many were served before them.
@@ -57,10 +59,30 @@ func (r *Rig) Cluster(ctx context.Context, n int, addrs []string) (*Cluster, err
 	if err := r.Init(ctx); err != nil {
 		return nil, err
 	}
+	return startCluster(ctx, n, func() (replica.Config, error) {
+		cfg := config.Default()
+		cfg.Namespace = Namespace
+		for _, n := range nodeConfigs(addrs) {
+			cfg.Redis.Nodes = append(cfg.Redis.Nodes, settings.Node{Name: n.Name, URL: settings.Secret(n.URL)})
+		}
+		return replica.Config{File: &config.File{Config: cfg}}, nil
+	})
+}
+
+// Replicas starts n replicas on the server. They have no jobs.
+func (p *Postgres) Replicas(ctx context.Context, n int) (*Cluster, error) {
+	return startCluster(ctx, n, func() (replica.Config, error) {
+		pool, err := p.Pool(ctx, nil)
+		return replica.Config{Namespace: Namespace, Store: &postgres.Store{Pool: pool}}, err
+	})
+}
+
+// startCluster starts n replicas on a store.
+func startCluster(ctx context.Context, n int, on func() (replica.Config, error)) (*Cluster, error) {
 	c := &Cluster{errs: make(chan error, n)}
 	c.list.Store(&served{})
 	for i := range n {
-		m, err := c.member(fmt.Sprintf("replica-%02d", i+1), addrs)
+		m, err := c.member(fmt.Sprintf("replica-%02d", i+1), on)
 		if err != nil {
 			return nil, err
 		}
@@ -74,33 +96,34 @@ func (r *Rig) Cluster(ctx context.Context, n int, addrs []string) (*Cluster, err
 	return c, nil
 }
 
-func (c *Cluster) member(id string, addrs []string) (*member, error) {
+func (c *Cluster) member(id string, on func() (replica.Config, error)) (*member, error) {
 	m := &member{}
-	cfg := config.Default()
-	cfg.Namespace = Namespace
-	for _, n := range nodeConfigs(addrs) {
-		cfg.Redis.Nodes = append(cfg.Redis.Nodes, settings.Node{Name: n.Name, URL: settings.Secret(n.URL)})
+	cfg, err := on()
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	m.replica, err = replica.New(replica.Config{
-		File:    &config.File{Config: cfg},
-		Replica: settings.Replica{ID: id}, Logger: slog.New(slog.DiscardHandler),
-		Source: scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
-			list := c.list.Load()
-			m.asked.Store(list.version)
-			return list.jobs, nil
-		}),
-		Observer: func(e event.Event) {
-			switch e.Kind {
-			case event.Updated:
-				m.taken.Store(m.asked.Load())
-			case event.UpdateFailed:
-				m.fail(e.Err)
-			}
-		},
+	cfg.Replica, cfg.Logger = settings.Replica{ID: id}, slog.New(slog.DiscardHandler)
+	cfg.Source = scheduler.SourceFunc(func(context.Context) ([]jobs.Job, error) {
+		list := c.list.Load()
+		m.asked.Store(list.version)
+		return list.jobs, nil
 	})
+	cfg.Observer = func(e event.Event) {
+		switch e.Kind {
+		case event.Updated:
+			m.taken.Store(m.asked.Load())
+		case event.UpdateFailed:
+			m.fail(e.Err)
+		case event.LeaseLost:
+			c.lost.Add(1)
+		}
+	}
+	m.replica, err = replica.New(cfg)
 	return m, err
 }
+
+// Lost is how many leases were lost so far.
+func (c *Cluster) Lost() int64 { return c.lost.Load() }
 
 // Serve gives the replicas jobs that differ from those of before, and waits
 // until all have taken them in.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,13 +25,26 @@ const pgConns = 8
 type Postgres struct {
 	Cluster *single.Cluster
 	server  *pgtest.Server
+	tb      testing.TB
 	pools   []*pgxpool.Pool
+}
+
+// Used is the processor time that the server has used so far.
+func (p *Postgres) Used() time.Duration { return p.server.Used(p.tb) }
+
+// Join opens the store once more, as another replica does, with so many connections.
+func (p *Postgres) Join(ctx context.Context, conns int) (*single.Cluster, error) {
+	store, err := postgres.Open(ctx, postgres.Config{URL: fmt.Sprintf("%s&pool_max_conns=%d", p.server.URL(), conns), Schema: Namespace})
+	if err != nil {
+		return nil, err
+	}
+	return single.Open(store, claims.Config{}, nil)
 }
 
 // Postgres starts a server with so many counters. With fsync "on" it syncs every commit; with
 // "off" it does all but that.
 func (r *Rig) Postgres(ctx context.Context, counters int, fsync string) (*Postgres, error) {
-	p := &Postgres{server: pgtest.Start(r.tb, "fsync="+fsync, "synchronous_commit=on", "full_page_writes=on")}
+	p := &Postgres{tb: r.tb, server: pgtest.Start(r.tb, "fsync="+fsync, "synchronous_commit=on", "full_page_writes=on")}
 	store, err := postgres.Open(ctx, postgres.Config{URL: p.server.URL(), Schema: Namespace})
 	if err != nil {
 		return nil, err

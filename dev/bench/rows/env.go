@@ -65,6 +65,7 @@ func All() []Measurement {
 		{"blackhole", "One node black-holed", false, blackhole},
 		{"single", "Ticks on one Redis", false, onSingle},
 		{"postgres", "Ticks on one PostgreSQL", false, onPostgres},
+		{"postgres-team", "Many replicas, and many jobs, on one PostgreSQL", false, onPostgresTeam},
 		{"idle", "Memory per idle job", false, idle},
 	}
 }

@@ -43,10 +43,21 @@ type riverSide struct {
 }
 
 func newRiver(ctx context.Context, pool *pgxpool.Pool, n int) (*riverSide, error) {
-	r := &riverSide{worker: &riverWorker{}}
+	return startRiver(ctx, pool, newRiverWorker(n), n)
+}
+
+func newRiverWorker(n int) *riverWorker {
+	w := &riverWorker{}
 	for range n {
-		r.worker.worked = append(r.worker.worked, make(chan struct{}, 1))
+		w.worked = append(w.worked, make(chan struct{}, 1))
 	}
+	return w
+}
+
+// startRiver starts a client that works so many ticks at a time, at most as many as River allows.
+func startRiver(ctx context.Context, pool *pgxpool.Pool, worker *riverWorker, most int) (*riverSide, error) {
+	r := &riverSide{worker: worker}
+	n := min(most, 1000)
 	workers := river.NewWorkers()
 	river.AddWorker(workers, r.worker)
 	var err error

@@ -109,6 +109,29 @@ func (s *Server) children(t testing.TB) (list []int) {
 	return list
 }
 
+// Used is the processor time that the server and its processes have used so far.
+func (s *Server) Used(t testing.TB) time.Duration {
+	t.Helper()
+	const perSecond = 100 // the ticks of /proc on every architecture that Go has
+	ticks := 0
+	for i, pid := range append([]int{s.process.PID()}, s.children(t)...) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it has ended, so the first process has its time
+		}
+		fields := strings.Fields(string(text)[strings.LastIndexByte(string(text), ')')+1:]) // from the third on
+		own := fields[11:13]
+		if i == 0 {
+			own = fields[11:15] // with that of processes that have ended
+		}
+		for _, field := range own {
+			n, _ := strconv.Atoi(field) // the kernel writes numbers
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * time.Second / perSecond
+}
+
 // Addr is where the server listens.
 func (s *Server) Addr() string { return "127.0.0.1:" + s.port }
 
