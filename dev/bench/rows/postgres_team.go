@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
 	"github.com/quorate/quorate/dev/bench/pairs"
@@ -77,7 +78,7 @@ func (e Env) pgSpread(ctx context.Context, p *rig.Postgres, n int) (pairs.Sample
 			return perSecond, err
 		}},
 		pairs.Side{Name: sideRiver, Measure: func(ctx context.Context) (float64, error) {
-			clients, err := e.riverTeam(ctx, p, min(idleReplicas, n), n)
+			clients, err := e.riverTeam(ctx, p, min(idleReplicas, n), spreadConns, n)
 			if err != nil {
 				return 0, err
 			}
@@ -93,8 +94,9 @@ func (e Env) pgSpread(ctx context.Context, p *rig.Postgres, n int) (pairs.Sample
 	return samples, err
 }
 
-// riverTeam starts clients of River that together work the ticks of n jobs: any of them may work each.
-func (e Env) riverTeam(ctx context.Context, p *rig.Postgres, clients, n int) ([]*riverSide, error) {
+// riverTeam starts clients of River, each with so many connections, that together work the ticks of n
+// jobs: any of them may work each.
+func (e Env) riverTeam(ctx context.Context, p *rig.Postgres, clients int, conns int32, n int) ([]*riverSide, error) {
 	var list []*riverSide
 	worker := newRiverWorker(n)
 	for range clients {
@@ -102,10 +104,17 @@ func (e Env) riverTeam(ctx context.Context, p *rig.Postgres, clients, n int) ([]
 		if err != nil {
 			return nil, err
 		}
+		config := pool.Config()
+		pool.Close()
+		config.MaxConns = conns
+		if pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+			return nil, err
+		}
 		r, err := startRiver(ctx, pool, worker, max(1, n/clients))
 		if err != nil {
 			return nil, err
 		}
+		r.closes = pool.Close
 		list = append(list, r)
 	}
 	return list, nil
@@ -113,7 +122,7 @@ func (e Env) riverTeam(ctx context.Context, p *rig.Postgres, clients, n int) ([]
 
 // riverBurst returns how many seconds after their insertion the last of many jobs has worked.
 func (e Env) riverBurst(ctx context.Context, p *rig.Postgres, t *tally) (float64, error) {
-	clients, err := e.riverTeam(ctx, p, team, t.jobs)
+	clients, err := e.riverTeam(ctx, p, team, 8, t.jobs)
 	if err != nil {
 		return 0, err
 	}

@@ -40,6 +40,7 @@ type riverSide struct {
 	worker    *riverWorker
 	completed <-chan *river.Event
 	unwatch   func()
+	closes    func() // its connections; nil: others use them
 }
 
 func newRiver(ctx context.Context, pool *pgxpool.Pool, n int) (*riverSide, error) {
@@ -98,5 +99,8 @@ func (r *riverSide) run(ctx context.Context, job int) error {
 func (r *riverSide) stop(ctx context.Context) error {
 	err := r.client.Stop(ctx)
 	r.unwatch()
+	if r.closes != nil {
+		r.closes()
+	}
 	return err
 }
