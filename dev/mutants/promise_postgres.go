@@ -32,7 +32,7 @@ var postgres = promise{
 			{pgFunctions, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},
 		}},
 		{"groups: members get each other's verdicts", in(pgstore, "TestGroups"), []edit{
-			{pgPackage + "postgres.go", "m.answer = verdicts[i].Outcome", "m.answer = verdicts[len(verdicts)-1-i].Outcome"},
+			{pgPackage + "calls.go", "m.answer = verdicts[i].Outcome", "m.answer = verdicts[len(verdicts)-1-i].Outcome"},
 		}},
 		{"groups: members share a version", in(pgstore, "TestGroups"), []edit{
 			{pgGroups, "written := nextval('versions');", "written := coalesce((SELECT max(r.version) FROM records r WHERE r.xmin = pg_current_xact_id()::xid), nextval('versions'));"},
@@ -44,11 +44,11 @@ var postgres = promise{
 			{pgGroups, "decided := locked[t];", "decided := true;"},
 		}},
 		{"groups: a verdict counts before the end", in(pgstore, "TestGroups"), []edit{
-			{pgPackage + "postgres.go", "return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n", "var early []verdict\n\t_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n\t\tdefer func() { early = append(early, v) }()\n"},
-			{pgPackage + "postgres.go", "\t\treturn v, err\n\t})\n}\n", "\t\treturn v, err\n\t})\n\tif len(early) == len(group) {\n\t\terr = nil\n\t}\n\treturn early, err\n}\n"},
+			{pgPackage + "calls.go", "return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n", "var early []verdict\n\t_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n\t\tdefer func() { early = append(early, v) }()\n"},
+			{pgPackage + "calls.go", "\t\treturn v, err\n\t})\n}\n", "\t\treturn v, err\n\t})\n\tif len(early) == len(group) {\n\t\terr = nil\n\t}\n\treturn early, err\n}\n"},
 		}},
 		{"groups: all get the error of one", in(pgstore, "TestGroups"), []edit{
-			{pgPackage + "postgres.go", "case err == nil, rolledBack(err):", "case err == nil:"},
+			{pgPackage + "calls.go", "case err == nil, rolledBack(err):", "case err == nil:"},
 		}},
 		{"groups: a read joins one that was sent", in(pgPackage, "TestGroupsAreOfThoseThatWait"), []edit{
 			{pgPackage + "group.go", "		short = send(ctx, group)\n", "		short = send(ctx, group)\n		q.mu.Lock()\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			group = append(group, m)\n		}\n		q.mu.Unlock()\n"},

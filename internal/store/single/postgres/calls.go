@@ -1,0 +1,325 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
+)
+
+// attempts is how often a transaction is tried that has certainly changed nothing.
+const attempts = 3
+
+// The statements. They are planned at each call, so they are simple.
+const (
+	readRecords   = `SELECT * FROM {schema}.read_records($1, $2, $3, $4)`
+	listRecords   = `SELECT * FROM {schema}.list_records($1, $2, $3, $4, $5, $6, $7)`
+	commitRecords = `SELECT * FROM {schema}.commit_records($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	commitGroup   = `SELECT * FROM {schema}.commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+)
+
+// columns are keys as the functions take them.
+type columns struct{ kinds, names, subs []string }
+
+func (c *columns) add(k kv.Key) {
+	c.kinds, c.names, c.subs = append(c.kinds, string(k.Kind)), append(c.names, k.Name), append(c.subs, k.Sub)
+}
+
+// Read implements [kv.Store].
+func (s *Store) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
+	m := &member[[]kv.Key, found]{ctx: ctx, ask: keys, keys: keys}
+	alone, err := s.reads.do(m)
+	if alone {
+		var conn *pgxpool.Conn
+		if conn, err = s.ready(ctx); err == nil {
+			m.answer, err = s.read(ctx, conn, keys)
+			conn.Release()
+		}
+	}
+	if err != nil {
+		return nil, kv.Stamp{}, s.failure(ctx, "read", err)
+	}
+	return m.answer.records, m.answer.stamp, nil
+}
+
+// read reads the records with the keys in one statement.
+func (s *Store) read(ctx context.Context, conn *pgxpool.Conn, keys []kv.Key) (found, error) {
+	var c columns
+	f := found{records: make([]kv.Record, len(keys))}
+	for i, k := range keys {
+		f.records[i].Key = k
+		c.add(k)
+	}
+	var err error
+	f.stamp, err = s.query(ctx, conn, func(at int, r kv.Record) {
+		f.records[at].Version, f.records[at].Value = r.Version, r.Value
+	}, readRecords, s.durable, c.kinds, c.names, c.subs)
+	return f, err
+}
+
+// connectToRead returns what sends a group of reads: what all have asked for is from one moment.
+func (s *Store) connectToRead(ctx context.Context) (func(context.Context, []*member[[]kv.Key, found]) bool, error) {
+	conn, err := s.ready(ctx)
+	return func(ctx context.Context, group []*member[[]kv.Key, found]) bool {
+		defer conn.Release()
+		var keys []kv.Key
+		for _, m := range group {
+			keys = append(keys, m.ask...)
+		}
+		if len(group) == 0 {
+			return false
+		}
+		all, err := s.read(ctx, conn, keys)
+		for _, m := range group {
+			switch n := len(m.ask); {
+			case err == nil:
+				m.answer = found{all.records[:n:n], all.stamp}
+				all.records = all.records[n:]
+			case rolledBack(err):
+				m.alone = true
+			default:
+				m.err = err
+			}
+		}
+		return false
+	}, err
+}
+
+// List implements [kv.Store].
+func (s *Store) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
+	lists := make([][]kv.Record, len(ranges))
+	var from, to columns
+	var most []int
+	for _, r := range ranges {
+		from.add(kv.Key{Kind: r.Kind, Name: r.From.Name, Sub: r.From.Sub})
+		to.add(kv.Key{Name: r.To.Name, Sub: r.To.Sub})
+		most = append(most, r.Limit)
+	}
+	found := func(at int, r kv.Record) {
+		r.Key.Kind = ranges[at].Kind
+		lists[at] = append(lists[at], r)
+	}
+	var stamp kv.Stamp
+	conn, err := s.ready(ctx)
+	if err == nil {
+		defer conn.Release()
+		stamp, err = s.query(ctx, conn, found, listRecords, s.durable, from.kinds, from.names, from.subs, to.names, to.subs, most)
+	}
+	if err != nil {
+		return nil, kv.Stamp{}, s.failure(ctx, "list", err)
+	}
+	return lists, stamp, nil
+}
+
+// query calls found for each row of a statement that only reads, with the place, from 0, of
+// the key or range that it belongs to.
+func (s *Store) query(ctx context.Context, conn *pgxpool.Conn, found func(int, kv.Record), statement string, args ...any) (kv.Stamp, error) {
+	var stamp kv.Stamp
+	rows, err := conn.Query(ctx, s.text(statement), inline(args)...)
+	if err != nil {
+		return stamp, err
+	}
+	var clock int64
+	var at *int
+	var version *int64
+	var name, sub, value *string
+	_, err = pgx.ForEachRow(rows, []any{&stamp.Incarnation, &clock, &at, &name, &sub, &version, &value}, func() error {
+		if at != nil {
+			key := kv.Key{Name: *name, Sub: *sub}
+			found(*at-1, kv.Record{Key: key, Version: uint64(*version), Value: json.RawMessage(*value)})
+		}
+		return nil
+	})
+	stamp.Now = time.UnixMicro(clock)
+	return stamp, err
+}
+
+// Commit implements [kv.Store].
+func (s *Store) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
+	if err := t.Check(limits); err != nil {
+		return kv.Outcome{}, err
+	}
+	m := &member[transaction, kv.Outcome]{ctx: ctx, ask: transaction{t.Incarnation, changes(t)}, urgency: t.Urgency}
+	alone := false
+	for _, c := range m.ask.changes {
+		m.keys, m.bytes = append(m.keys, c.key), m.bytes+len(c.value)
+		alone = alone || c.key.Kind == kv.Commands
+	}
+	var err error
+	if !alone {
+		alone, err = s.commits.do(m)
+	}
+	if alone {
+		m.answer, err = s.commitAlone(ctx, m.ask)
+	}
+	if err != nil {
+		return kv.Outcome{}, s.failure(ctx, "commit", err)
+	}
+	return m.answer, nil
+}
+
+// A transaction is what commit_records decides.
+type transaction struct {
+	incarnation string
+	changes     []change
+}
+
+// commitAlone waits for the keys of a transaction. It repeats one that has certainly changed
+// nothing.
+func (s *Store) commitAlone(ctx context.Context, t transaction) (kv.Outcome, error) {
+	select {
+	case s.single <- struct{}{}:
+		defer func() { <-s.single }()
+	case <-ctx.Done():
+		return kv.Outcome{}, notSent{ctx.Err()}
+	}
+	for left := attempts; ; left-- {
+		o, err := s.commit(ctx, t)
+		if err == nil || left == 1 || !changedNothing(err) || ctx.Err() != nil {
+			return o, err
+		}
+	}
+}
+
+func (s *Store) commit(ctx context.Context, t transaction) (o kv.Outcome, err error) {
+	conn, err := s.ready(ctx)
+	if err != nil {
+		return o, err
+	}
+	defer conn.Release()
+	args := append([]any{t.incarnation, s.durable, patience(ctx)}, arrays(t)...)
+	var clock int64
+	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Incarnation, &clock)
+	o.Stamp.Now = time.UnixMicro(clock)
+	return o, err
+}
+
+// A verdict is what commit_group answers of one transaction.
+type verdict struct {
+	kv.Outcome
+	decided bool // else one of its keys is locked
+}
+
+// connectToCommit returns what sends a group of transactions. Their verdicts count when the rows are
+// closed without an error: the server has then said that it has committed.
+func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*member[transaction, kv.Outcome]) bool, error) {
+	conn, err := s.ready(ctx)
+	return func(ctx context.Context, group []*member[transaction, kv.Outcome]) bool {
+		defer conn.Release()
+		if len(group) == 0 {
+			return false
+		}
+		verdicts, err := s.commitGroup(ctx, conn, group)
+		for i, m := range group {
+			switch {
+			case err == nil && verdicts[i].decided:
+				m.answer = verdicts[i].Outcome
+			case err == nil, rolledBack(err):
+				m.alone = true
+			default:
+				m.err = err
+			}
+		}
+		return code(err) == outOfMemory
+	}, err
+}
+
+func (s *Store) commitGroup(ctx context.Context, conn *pgxpool.Conn, group []*member[transaction, kv.Outcome]) ([]verdict, error) {
+	var lives []string
+	var sizes []int
+	var list []transaction
+	shortest := int64(0)
+	for _, m := range group {
+		lives, sizes, list = append(lives, m.ask.incarnation), append(sizes, len(m.ask.changes)), append(list, m.ask)
+		if p := patience(m.ctx); shortest == 0 || p > 0 && p < shortest {
+			shortest = p
+		}
+	}
+	args := append([]any{s.durable, shortest, lives, sizes}, arrays(list...)...)
+	rows, err := conn.Query(ctx, s.text(commitGroup), inline(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {
+		var clock int64
+		err = row.Scan(&v.decided, &v.Won, &v.Version, &v.Stamp.Incarnation, &clock)
+		v.Stamp.Now = time.UnixMicro(clock)
+		return v, err
+	})
+}
+
+// arrays are the changes of transactions as the functions take them.
+func arrays(list ...transaction) []any {
+	var ops, values []string
+	var wanted []int64
+	var keys columns
+	for _, t := range list {
+		for _, c := range t.changes {
+			keys.add(c.key)
+			ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
+		}
+	}
+	return []any{ops, keys.kinds, keys.names, keys.subs, wanted, values}
+}
+
+// A change is what a transaction does with a key.
+type change struct {
+	key    kv.Key
+	op     string // "put", "delete", or "if": nothing
+	wanted int64  // the version that it has to have; -1: any
+	value  json.RawMessage
+}
+
+// changes lists what t does, as commit_records takes it: in the order of keys, and a change
+// before further conditions on its key.
+func changes(t kv.Txn) []change {
+	var list []change
+	at := map[kv.Key]int{}
+	add := func(c change) {
+		at[c.key] = len(list)
+		list = append(list, c)
+	}
+	for _, w := range t.Put {
+		add(change{w.Key, "put", -1, w.Value})
+	}
+	for _, k := range t.Delete {
+		add(change{k, "delete", -1, nil})
+	}
+	for _, c := range t.If {
+		if i, changed := at[c.Key]; changed && list[i].wanted < 0 {
+			list[i].wanted = int64(c.Version)
+			continue
+		}
+		add(change{c.Key, "if", int64(c.Version), nil})
+	}
+	slices.SortStableFunc(list, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.key.Kind, b.key.Kind), cmp.Compare(a.key.Name, b.key.Name), cmp.Compare(a.key.Sub, b.key.Sub))
+	})
+	return list
+}
+
+// patience is how many milliseconds a transaction may wait for locks: less than its caller
+// waits for the answer, which says then that nothing was changed.
+func patience(ctx context.Context) int64 {
+	until, bounded := ctx.Deadline()
+	if !bounded {
+		return 0
+	}
+	return max(1, time.Until(until).Milliseconds()*3/4)
+}
+
+// text is a statement on the schema.
+func (s *Store) text(statement string) string {
+	return strings.ReplaceAll(statement, "{schema}", s.schema)
+}
+
+// inline makes pgx send a statement at once and unnamed: a connection of PgBouncer may
+// belong to another session with the next statement.
+func inline(args []any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }
