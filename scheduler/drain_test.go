@@ -11,8 +11,8 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
+	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // All cases: the run begins at 10 s, the drain at 11 s; DrainTimeout is 20 s,
@@ -27,8 +27,8 @@ func TestDrain(t *testing.T) {
 		ledger string
 		stuck  bool
 	}{
-		{name: "an idle moment", do: nil, ends: 11 * time.Second, ledger: "10s cancelled: the replica drained"},
-		{name: "a run that ends in time", do: lasting(15 * time.Second), ends: 25 * time.Second, ledger: "10s cancelled: the replica drained"},
+		{name: "an idle moment", do: nil, ends: 11 * time.Second, ledger: "10s succeeded"},
+		{name: "a run that ends in time", do: lasting(15 * time.Second), ends: 25 * time.Second, ledger: "10s succeeded"},
 		{name: "a run that must be told", do: untilEnd, ends: 31 * time.Second, ledger: "10s cancelled: the replica drained"},
 		{name: "a run that needs a while to stop", do: slowToStop, ends: 34 * time.Second, ledger: "10s cancelled: the replica drained"},
 		{name: "a run that never stops", do: lasting(time.Minute), ends: 37 * time.Second, ledger: "10s running", stuck: true},

@@ -38,7 +38,11 @@ func newFinishing(t *testing.T, jobs int, schedule string, p transferParams) *fi
 	p.URL, p.Calm = s.URL(), c.Sink+".calm"
 	c.params = p
 	onPostgres(c.Campaign, s.URL(), transfers(jobs, schedule, p))
+	c.calm() // no run kills the replica that drains first
 	c.Begin()
+	if err := os.Remove(p.Calm); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

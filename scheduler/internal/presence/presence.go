@@ -63,14 +63,14 @@ func New(replica, instance string, to roster.Roster, sets roster.JobSets, now fu
 // Serve sets the jobs that this replica serves, with their hashes. Without a roster it
 // stores nothing to be published.
 func (p *Publisher) Serve(list []*job.Job) {
-	hash := job.SetHash(list)
+	hash, read := job.SetHash(list), p.now()
+	now := unixMillis(read)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.jobs
 	if p.hash != hash {
-		p.since = p.now()
+		p.since = read
 	}
-	now := unixMillis(p.now())
 	p.set.serve(hash, list)
 	if p.roster != nil {
 		p.removed.replace(before, list, hash, now)
@@ -275,13 +275,14 @@ func (p *Publisher) addAccounts(list []roster.JobInfo, versions map[string][]ros
 
 // take returns the marked jobs and removes the marks.
 func (p *Publisher) take() []roster.JobInfo {
+	now := p.now() // before the lock: simulated replicas wait for their clock while they are frozen
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list []roster.JobInfo
 	for key := range p.pending {
 		if j, ok := p.jobs[key]; ok {
 			info := j.info(p.replica)
-			info.Published, info.ConfigHash = p.now(), p.hash
+			info.Published, info.ConfigHash = now, p.hash
 			list = append(list, info)
 		}
 	}

@@ -77,7 +77,7 @@ func (e meaning) Unwrap() []error { return []error{e.error, e.kind} }
 // by an accident that need not happen again.
 func changedNothing(err error) bool {
 	c := code(err)
-	return c == serializationFailure || c == deadlockDetected || pgconn.SafeToRetry(err)
+	return c == serializationFailure || c == deadlockDetected || c == outOfMemory || pgconn.SafeToRetry(err)
 }
 
 // rolledBack reports whether a group was certainly not committed, so that each of its members may go

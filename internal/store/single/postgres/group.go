@@ -94,6 +94,11 @@ func (q *queue[Ask, Answer]) do(m *member[Ask, Answer]) (alone bool, err error) 
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	select {
+	case <-m.over: // both at once: the answer is worth more
+		return m.alone, m.err
+	default:
+	}
 	if m.sent {
 		return false, m.ctx.Err()
 	}

@@ -225,9 +225,9 @@ func (s *Store) ready(ctx context.Context) (*pgxpool.Conn, error) {
 
 // Close closes the connections. No call may follow.
 func (s *Store) Close() {
+	s.pool.Close() // nobody waits for a connection any more
 	s.commits.close()
 	s.reads.close()
-	s.pool.Close()
 }
 
 // Schema is that of the tables and functions, quoted.
