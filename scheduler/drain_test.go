@@ -11,8 +11,8 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/schedule"
 	"github.com/quorate/quorate/scheduler/roster"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // All cases: the run begins at 10 s, the drain at 11 s; DrainTimeout is 20 s,
