@@ -15,21 +15,23 @@ var postgres = promise{
 	plants: []plant{
 		{"postgres: compared keys are not locked", in(pgstore, "TestPostgres").with("-short"), []edit{
 			{pgFunctions, "PERFORM pg_advisory_xact_lock_shared(hash);", "NULL;"},
+			{pgGroups, "WHEN 'if' THEN pg_try_advisory_xact_lock_shared(hash)", "WHEN 'if' THEN true"},
 		}},
 		{"postgres: changed keys are shared", in(pgstore, "TestPostgres").with("-short"), []edit{
-			{pgFunctions, "ops[i] = 'if')", "true)"},
+			{pgGroups, "lock_record(kinds[i], names[i], subs[i], ops[i] = 'if')", "lock_record(kinds[i], names[i], subs[i], true)"},
+			{pgGroups, "ELSE pg_try_advisory_xact_lock(hash) END", "ELSE pg_try_advisory_xact_lock_shared(hash) END"},
 		}},
 		{"postgres: a commit does not wait for the disk", in(pgstore, "TestPostgres").with("-short"), []edit{
 			{pgFunctions, "('off', 'local', 'remote_write')", "('local', 'remote_write')"},
 		}},
 		{"postgres: another incarnation's transaction wins", in(pgstore, "TestPromotion").with("-short"), []edit{
-			{pgFunctions, "won := life = of_life;", "won := true;"},
+			{pgGroups, "won := decided AND life = lives[t];", "won := decided;"},
 		}},
 		{"postgres: a promotion goes unnoticed", in(pgstore, "TestPromotion").with("-short"), []edit{
-			{pgFunctions, " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)", ""},
+			{pgGroups, " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)", ""},
 		}},
 		{"postgres: a standby answers", in(pgstore, "TestPromotion").with("-short"), []edit{
-			{pgFunctions, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},
+			{pgGroups, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},
 		}},
 		{"groups: members get each other's verdicts", in(pgstore, "TestGroups"), []edit{
 			{pgPackage + "calls.go", "m.answer = verdicts[i].Outcome", "m.answer = verdicts[len(verdicts)-1-i].Outcome"},
@@ -38,14 +40,14 @@ var postgres = promise{
 			{pgGroups, "written := nextval('versions');", "written := coalesce((SELECT max(r.version) FROM records r WHERE r.xmin = pg_current_xact_id()::xid), nextval('versions'));"},
 		}},
 		{"groups: a locked key is waited for", in(pgstore, "TestGroups"), []edit{
-			{pgGroups, "RETURN pg_try_advisory_xact_lock(hash);", "PERFORM set_config('lock_timeout', '0', true);\n    PERFORM pg_advisory_xact_lock(hash);\n    RETURN true;"},
+			{pgGroups, "IF waits THEN\n", "IF waits OR ops[i] <> 'if' THEN\n                PERFORM set_config('lock_timeout', '0', true);\n"},
 		}},
 		{"groups: a transaction without its keys is decided", in(pgstore, "TestGroups"), []edit{
 			{pgGroups, "decided := locked[t];", "decided := true;"},
 		}},
 		{"groups: a verdict counts before the end", in(pgstore, "TestGroups"), []edit{
 			{pgPackage + "calls.go", "return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n", "var early []verdict\n\t_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n\t\tdefer func() { early = append(early, v) }()\n"},
-			{pgPackage + "calls.go", "\t\treturn v, err\n\t})\n}\n", "\t\treturn v, err\n\t})\n\tif len(early) == len(group) {\n\t\terr = nil\n\t}\n\treturn early, err\n}\n"},
+			{pgPackage + "calls.go", "\t\treturn v, err\n\t})\n}\n", "\t\treturn v, err\n\t})\n\tif len(early) == len(list) {\n\t\terr = nil\n\t}\n\treturn early, err\n}\n"},
 		}},
 		{"groups: all get the error of one", in(pgstore, "TestGroups"), []edit{
 			{pgPackage + "calls.go", "case err == nil, rolledBack(err):", "case err == nil:"},

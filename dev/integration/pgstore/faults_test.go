@@ -21,17 +21,22 @@ import (
 // A connection that is cut instead of the answer to a commit leaves its outcome unknown.
 // Then the store says what became of it.
 func cutOff(t *testing.T, w *world) {
-	schema := w.migrated(t)
+	for mode, text := range calls {
+		cutOffAt(t, w, mode, text)
+	}
+}
+
+func cutOffAt(t *testing.T, w *world, mode, text string) {
 	proxy := proxytest.New(t, w.Addr())
-	s := w.openIn(t, schema, pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
+	s := w.open(t, pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres")+mode)
 	first := write(t, s, `1`)
 	next := kv.Txn{
 		Incarnation: first.Stamp.Incarnation, If: []kv.Compare{{Key: keyX, Version: first.Version}},
 		Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}},
 	}
-	proxy.CutReplies("commit_")
+	proxy.CutReplies(text)
 	if o, err := s.Commit(t.Context(), next); !errors.Is(err, kv.ErrUnavailable) || o != (kv.Outcome{}) {
-		t.Errorf("cut off: Commit = %+v, %v, want %v", o, err, kv.ErrUnavailable)
+		t.Errorf("cut off at %s: Commit = %+v, %v, want %v", text, o, err, kv.ErrUnavailable)
 	}
 	proxy.Pass()
 	wants(t, s, `2`)

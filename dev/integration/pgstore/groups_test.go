@@ -8,14 +8,17 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/dev/testkit/proxytest"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 )
 
 // manyAtOnce commits come together, so most of them go in groups.
@@ -36,7 +39,7 @@ func TestGroups(t *testing.T) {
 	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
 	for name, test := range map[string]func(*testing.T, *world){
 		"DecideEach": decideEach, "LeaveLocked": leaveLocked, "HaveNoPoison": haveNoPoison, "CutOff": groupsCutOff,
-		"LetLifeChange": letLifeChange, "ShareFewConnections": shareFewConnections,
+		"LetLifeChange": letLifeChange, "ShareFewConnections": shareFewConnections, "PrepareWithoutPooler": prepareWithoutPooler,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +58,7 @@ func putting(incarnation string, k kv.Key, value string) kv.Txn {
 // incarnation, and by what those before it have written.
 func decideEach(t *testing.T, w *world) {
 	schema := pgx.Identifier{w.migrated(t)}.Sanitize()
-	rows, err := connect(t, w.URL()).Query(t.Context(), strings.ReplaceAll(`SELECT decided, won, written FROM S.commit_group(false, 0,
+	rows, err := connect(t, w.URL()).Query(t.Context(), strings.ReplaceAll(`SELECT decided, won, written FROM S.commit_group(false, false, 0,
 		ARRAY[S.life(false), S.life(false), 'another', S.life(false), S.life(false)], '{2,1,1,1,1}',
 		'{put,put,if,put,delete,put}', '{claim,claim,claim,claim,claim,claim}', '{x,y,x,z,y,x}', '{"","","","","",""}', '{0,-1,0,-1,-1,-1}', '{1,1,"",1,"",2}')`, "S.", schema+"."))
 	if err != nil {
@@ -153,23 +156,28 @@ func haveNoPoison(t *testing.T, w *world) {
 	}
 }
 
+// What requests say that call a function, prepared and not.
+var calls = map[string]string{"": "stmtcache_", "&default_query_exec_mode=exec": "commit_group"}
+
 // A group whose answer is lost is unknown to each of its members.
 func groupsCutOff(t *testing.T, w *world) {
-	proxy := proxytest.New(t, w.Addr())
-	s := w.openIn(t, w.migrated(t), pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
-	incarnation := write(t, s, `1`).Stamp.Incarnation
-	proxy.CutReplies("commit_group")
-	atOnce(func(n int) {
-		if o, err := s.Commit(t.Context(), putting(incarnation, nth(n), `1`)); !kv.Unknown(err) {
-			t.Errorf("cut off: Commit = %+v, %v, want that it is unknown", o, err)
-		}
-	})
-	proxy.Pass()
-	atOnce(func(n int) {
-		if list, _, err := s.Read(t.Context(), nth(n)); err != nil || list[0].Key != nth(n) {
-			t.Errorf("Read(%v) = %+v, %v", nth(n), list, err)
-		}
-	})
+	for mode, text := range calls {
+		proxy := proxytest.New(t, w.Addr())
+		s := w.openIn(t, w.migrated(t), pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres")+mode)
+		incarnation := write(t, s, `1`).Stamp.Incarnation
+		proxy.CutReplies(text)
+		atOnce(func(n int) {
+			if o, err := s.Commit(t.Context(), putting(incarnation, nth(n), `1`)); !kv.Unknown(err) {
+				t.Errorf("cut off at %s: Commit = %+v, %v, want that it is unknown", text, o, err)
+			}
+		})
+		proxy.Pass()
+		atOnce(func(n int) {
+			if list, _, err := s.Read(t.Context(), nth(n)); err != nil || list[0].Key != nth(n) {
+				t.Errorf("cut off at %s: Read(%v) = %+v, %v", text, nth(n), list, err)
+			}
+		})
+	}
 }
 
 // A record that all compare can be changed while all try.
@@ -251,5 +259,54 @@ func shareFewConnections(t *testing.T, w *world) {
 				t.Errorf("with %d connections: Read = %v", most, err)
 			}
 		})
+	}
+}
+
+// A preparation is what pgx does before it sends a statement by its name.
+type preparations struct{ count atomic.Int64 }
+
+func (p *preparations) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData) context.Context {
+	p.count.Add(1)
+	return ctx
+}
+
+func (*preparations) TracePrepareEnd(context.Context, *pgx.Conn, pgx.TracePrepareEndData) {}
+
+func (*preparations) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (*preparations) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// Statements are prepared on the server itself, unless the URL forbids it, and never behind a pooler.
+func prepareWithoutPooler(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	for name, test := range map[string]struct {
+		url      string
+		prepares bool
+	}{
+		"direct":           {w.URL(), true},
+		"forbidden":        {w.URL() + "&default_query_exec_mode=exec", false},
+		"without a cache":  {w.URL() + "&statement_cache_capacity=0", false},
+		"behind PgBouncer": {w.Bouncer(t), false},
+	} {
+		config, err := pgxpool.ParseConfig(test.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var prepared preparations
+		config.ConnConfig.Tracer = &prepared
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		s := open(t, postgres.Config{Pool: pool, Schema: schema})
+		for range 3 {
+			write(t, s, `1`)
+		}
+		if n := prepared.count.Load(); (n > 0) != test.prepares || n > 2 {
+			t.Errorf("%s: %d statements were prepared", name, n)
+		}
 	}
 }

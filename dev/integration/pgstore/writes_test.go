@@ -27,7 +27,7 @@ func TestCheckWrites(t *testing.T) {
 		"well":          {"", ""},
 		"serializable":  {`ALTER ROLE R SET default_transaction_isolation = serializable`, "isolation"},
 		"only reads":    {`ALTER ROLE R SET default_transaction_read_only = on`, "default_transaction_read_only"},
-		"no right":      {`REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA S FROM R; GRANT EXECUTE ON FUNCTION S.read_records, S.list_records, S.schema_version TO R`, "commit_records"},
+		"no right":      {`REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA S FROM R; GRANT EXECUTE ON FUNCTION S.read_records, S.list_records, S.schema_version TO R`, "commit_group"},
 		"disk full":     {`CREATE FUNCTION S.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full USING MESSAGE = 'no space left on device'; END $$; CREATE TRIGGER f BEFORE INSERT OR UPDATE ON S.records FOR EACH ROW EXECUTE FUNCTION S.full()`, "no space left on device"},
 		"table is full": {`ALTER TABLE S.records ADD CHECK (kind <> 'cluster' AND kind <> 'claim') NOT VALID`, "violates check constraint"},
 	} {

@@ -17,12 +17,11 @@ import (
 // attempts is how often a transaction is tried that has certainly changed nothing.
 const attempts = 3
 
-// The statements. They are planned at each call, so they are simple.
+// The statements. Behind a connection pooler they are planned at each call, so they are simple.
 const (
-	readRecords   = `SELECT * FROM {schema}.read_records($1, $2, $3, $4)`
-	listRecords   = `SELECT * FROM {schema}.list_records($1, $2, $3, $4, $5, $6, $7)`
-	commitRecords = `SELECT * FROM {schema}.commit_records($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-	commitGroup   = `SELECT * FROM {schema}.commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	readRecords = `SELECT * FROM {schema}.read_records($1, $2, $3, $4)`
+	listRecords = `SELECT * FROM {schema}.list_records($1, $2, $3, $4, $5, $6, $7)`
+	commitGroup = `SELECT * FROM {schema}.commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 )
 
 // columns are keys as the functions take them.
@@ -122,7 +121,7 @@ func (s *Store) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv
 // the key or range that it belongs to.
 func (s *Store) query(ctx context.Context, conn *pgxpool.Conn, found func(int, kv.Record), statement string, args ...any) (kv.Stamp, error) {
 	var stamp kv.Stamp
-	rows, err := conn.Query(ctx, s.text(statement), inline(args)...)
+	rows, err := conn.Query(ctx, s.text(statement), prepared(conn, args)...)
 	if err != nil {
 		return stamp, err
 	}
@@ -165,7 +164,7 @@ func (s *Store) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 	return m.answer, nil
 }
 
-// A transaction is what commit_records decides.
+// A transaction is what commit_group decides.
 type transaction struct {
 	incarnation string
 	changes     []change
@@ -181,24 +180,19 @@ func (s *Store) commitAlone(ctx context.Context, t transaction) (kv.Outcome, err
 		return kv.Outcome{}, notSent{ctx.Err()}
 	}
 	for left := attempts; ; left-- {
-		o, err := s.commit(ctx, t)
-		if err == nil || left == 1 || !changedNothing(err) || ctx.Err() != nil {
-			return o, err
+		conn, err := s.ready(ctx)
+		if err == nil {
+			var verdicts []verdict
+			verdicts, err = s.decide(ctx, conn, true, patience(ctx), t)
+			conn.Release()
+			if err == nil {
+				return verdicts[0].Outcome, nil
+			}
+		}
+		if left == 1 || !changedNothing(err) || ctx.Err() != nil {
+			return kv.Outcome{}, err
 		}
 	}
-}
-
-func (s *Store) commit(ctx context.Context, t transaction) (o kv.Outcome, err error) {
-	conn, err := s.ready(ctx)
-	if err != nil {
-		return o, err
-	}
-	defer conn.Release()
-	args := append([]any{t.incarnation, s.durable, patience(ctx)}, arrays(t)...)
-	var clock int64
-	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Incarnation, &clock)
-	o.Stamp.Now = time.UnixMicro(clock)
-	return o, err
 }
 
 // A verdict is what commit_group answers of one transaction.
@@ -216,7 +210,15 @@ func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*m
 		if len(group) == 0 {
 			return false
 		}
-		verdicts, err := s.commitGroup(ctx, conn, group)
+		var list []transaction
+		shortest := int64(0)
+		for _, m := range group {
+			list = append(list, m.ask)
+			if p := patience(m.ctx); shortest == 0 || p > 0 && p < shortest {
+				shortest = p
+			}
+		}
+		verdicts, err := s.decide(ctx, conn, false, shortest, list...)
 		for i, m := range group {
 			switch {
 			case err == nil && verdicts[i].decided:
@@ -231,19 +233,21 @@ func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*m
 	}, err
 }
 
-func (s *Store) commitGroup(ctx context.Context, conn *pgxpool.Conn, group []*member[transaction, kv.Outcome]) ([]verdict, error) {
-	var lives []string
+// decide calls commit_group.
+func (s *Store) decide(ctx context.Context, conn *pgxpool.Conn, waits bool, patience int64, list ...transaction) ([]verdict, error) {
+	var lives, ops, values []string
 	var sizes []int
-	var list []transaction
-	shortest := int64(0)
-	for _, m := range group {
-		lives, sizes, list = append(lives, m.ask.incarnation), append(sizes, len(m.ask.changes)), append(list, m.ask)
-		if p := patience(m.ctx); shortest == 0 || p > 0 && p < shortest {
-			shortest = p
+	var wanted []int64
+	var keys columns
+	for _, t := range list {
+		lives, sizes = append(lives, t.incarnation), append(sizes, len(t.changes))
+		for _, c := range t.changes {
+			keys.add(c.key)
+			ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
 		}
 	}
-	args := append([]any{s.durable, shortest, lives, sizes}, arrays(list...)...)
-	rows, err := conn.Query(ctx, s.text(commitGroup), inline(args)...)
+	args := []any{s.durable, waits, patience, lives, sizes, ops, keys.kinds, keys.names, keys.subs, wanted, values}
+	rows, err := conn.Query(ctx, s.text(commitGroup), prepared(conn, args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -255,20 +259,6 @@ func (s *Store) commitGroup(ctx context.Context, conn *pgxpool.Conn, group []*me
 	})
 }
 
-// arrays are the changes of transactions as the functions take them.
-func arrays(list ...transaction) []any {
-	var ops, values []string
-	var wanted []int64
-	var keys columns
-	for _, t := range list {
-		for _, c := range t.changes {
-			keys.add(c.key)
-			ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
-		}
-	}
-	return []any{ops, keys.kinds, keys.names, keys.subs, wanted, values}
-}
-
 // A change is what a transaction does with a key.
 type change struct {
 	key    kv.Key
@@ -277,7 +267,7 @@ type change struct {
 	value  json.RawMessage
 }
 
-// changes lists what t does, as commit_records takes it: in the order of keys, and a change
+// changes lists what t does, as commit_group takes it: in the order of keys, and a change
 // before further conditions on its key.
 func changes(t kv.Txn) []change {
 	var list []change
@@ -320,6 +310,33 @@ func (s *Store) text(statement string) string {
 	return strings.ReplaceAll(statement, "{schema}", s.schema)
 }
 
-// inline makes pgx send a statement at once and unnamed: a connection of PgBouncer may
-// belong to another session with the next statement.
-func inline(args []any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }
+// direct marks a connection: with true, statements may be prepared on it.
+const direct = "quorate: direct"
+
+// mark finds out, once, whether a connection is one to the server itself: then the process that serves it
+// is the one that was named when the connection began. A pooler names another, and may give each
+// statement to another session, which does not know what was prepared.
+func mark(ctx context.Context, conn *pgx.Conn) {
+	data := conn.PgConn().CustomData()
+	if data[direct] != nil {
+		return
+	}
+	if c := conn.Config(); c.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement || c.StatementCacheCapacity == 0 {
+		data[direct] = false
+		return
+	}
+	var process uint32
+	if err := conn.QueryRow(ctx, "SELECT pg_catalog.pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process); err == nil { // else the next call tells
+		data[direct] = process == conn.PgConn().PID()
+	}
+}
+
+// prepared makes pgx prepare a statement once per connection where it may, and else send it at once
+// and unnamed.
+func prepared(conn *pgxpool.Conn, args []any) []any {
+	mode := pgx.QueryExecModeExec
+	if conn.Conn().PgConn().CustomData()[direct] == true {
+		mode = pgx.QueryExecModeCacheStatement
+	}
+	return append([]any{mode}, args...)
+}

@@ -55,7 +55,7 @@ func (s *Store) Check(ctx context.Context) (kv.Checkup, error) {
 	var fsync, pages bool
 	var synchronous string
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, serverSettings, inline(nil)...).Scan(&c.Version, &number, &fsync, &pages, &synchronous, &standbys)
+		return tx.QueryRow(ctx, serverSettings, pgx.QueryExecModeExec).Scan(&c.Version, &number, &fsync, &pages, &synchronous, &standbys)
 	})
 	if err != nil {
 		return kv.Checkup{}, s.failure(ctx, "check", err)

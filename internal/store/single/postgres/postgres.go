@@ -7,9 +7,8 @@
 // run with the rights of their owner, so replicas have no right to the tables themselves. The
 // schema belongs to Quorate alone.
 //
-// Connections may go through PgBouncer in transaction mode: every call is one statement, and
-// none is prepared. A session keeps only the identifier of its server, which the function life
-// reads once: all who share the session have the same server.
+// Connections may go through PgBouncer in transaction mode: every call is one statement. It is
+// prepared once per connection where no pooler is between.
 //
 // # Tables
 //
@@ -18,13 +17,13 @@
 //
 // # Transactions
 //
-// Commit is one call of the function commit_records, at READ COMMITTED. It locks the keys,
+// Commit is one call of the function commit_group, at READ COMMITTED. It locks the keys,
 // compares, and writes. The locks are advisory locks by the hash of the key, held until the
 // transaction ends: rows cannot be locked that do not exist. A key that is only compared
 // costs a shared lock in memory, and nothing is written for it.
 //
-// Transactions that arrive while others are under way go together, in one call of commit_group and
-// with one flush to the disk. Each is decided on its own. One whose keys are locked goes alone, and
+// Transactions that arrive while others are under way go together, in one call and with one flush
+// to the disk. Each is decided on its own. One whose keys are locked goes alone, and
 // so does each of a group that has failed. Reads that arrive together are one statement. Queued
 // requests always go alone: SQL functions that jobs call lock their rows, but no keys.
 //
@@ -220,6 +219,7 @@ func (s *Store) ready(ctx context.Context) (*pgxpool.Conn, error) {
 		conn.Release()
 		return nil, notSent{err}
 	}
+	mark(ctx, conn.Conn())
 	return conn, nil
 }
 
