@@ -79,8 +79,11 @@ func TestMetricsOfACluster(t *testing.T) {
 	for range 3 {
 		<-ran
 	}
+	for sum(`quorate_quorum_margin`) != 6 { // a busy machine may be late with the first answers
+		<-ran
+	}
 	for name, want := range map[string]float64{
-		`quorate_quorum_margin`: 6, `quorate_nodes`: 15, "quorate_replica_ready": 3, "quorate_jobs": 3,
+		`quorate_nodes`: 15, "quorate_replica_ready": 3, "quorate_jobs": 3,
 		`quorate_ticks_total{job_name="tell",outcome="missed"}`: 0,
 	} {
 		if got := sum(name); got != want {

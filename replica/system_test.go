@@ -151,22 +151,25 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	}
 	// Nobody decides a tick that was over before it began, and to begin takes long on
 	// a crowded machine, as to join does.
-	first := time.Now().Add(4*time.Second + 2*time.Since(begun)).Truncate(time.Second)
+	first := time.Now().Add(4*time.Second + 4*time.Since(begun)).Truncate(time.Second)
 	var c counter
 	list := atInstants(t, first, ticks, apart, c.handler)
-	left := undecided{none: make(chan struct{}), of: map[string]int{}, all: replicas * ticks}
+	left := undecided{none: make(chan struct{}), one: make(chan struct{}, 1), of: map[string]map[string]int{}, all: replicas * ticks}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for i, m := range contenders {
 		id := fmt.Sprintf("r%02d", i)
-		left.of[id] = ticks
+		left.of[id] = map[string]int{}
+		for _, j := range list {
+			left.of[id][j.Name] = 1
+		}
 		m.schedules(t, scheduler.Config{Replica: id, BeatEvery: time.Second, Observer: func(e event.Event) {
 			switch e.Kind {
 			case event.Finished, event.Lost, event.Decided:
 				if i == 0 && e.Kind == event.Decided {
 					t.Logf("%s: %s (%s)", e.Entry.ID(), e.Entry.Outcome, e.Entry.Reason)
 				}
-				left.decided(id)
+				left.decided(id, e.Entry.Job)
 			}
 		}}, list, change)
 	}
@@ -192,33 +195,37 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 // undecided counts the ticks that each replica has not done with.
 type undecided struct {
 	mu   sync.Mutex
-	of   map[string]int
+	of   map[string]map[string]int // by replica and job: 1, and 0 when it is done with it
 	all  int
+	one  chan struct{} // receives when another one was decided
 	none chan struct{} // closed when all is 0
 }
 
-func (u *undecided) decided(replica string) {
+func (u *undecided) decided(replica, job string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.of[replica]--
+	u.of[replica][job]--
 	if u.all--; u.all == 0 {
 		close(u.none)
 	}
+	select {
+	case u.one <- struct{}{}:
+	default:
+	}
 }
 
-// wait waits for nearly as long as the test may last.
+// wait waits while replicas decide.
 func (u *undecided) wait(t *testing.T) {
 	t.Helper()
-	ctx := t.Context()
-	if end, ok := t.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(end)*9/10)
-		defer cancel()
-	}
-	select {
-	case <-u.none:
-	case <-ctx.Done():
-		t.Error("some replicas are not done with all ticks")
+	for {
+		select {
+		case <-u.none:
+			return
+		case <-u.one:
+		case <-time.After(time.Minute):
+			t.Error("some replicas are not done with all ticks, and nothing was decided for a minute")
+			return
+		}
 	}
 }
 
@@ -227,9 +234,11 @@ func (u *undecided) want(t *testing.T) {
 	t.Helper()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for replica, n := range u.of {
-		if n != 0 {
-			t.Errorf("%s was done with too few ticks, or too often: %d are left", replica, n)
+	for replica, of := range u.of {
+		for job, n := range of {
+			if n != 0 {
+				t.Errorf("%s was done with the tick of %s %d times", replica, job, 1-n)
+			}
 		}
 	}
 }

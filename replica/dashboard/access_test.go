@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -198,8 +199,14 @@ func TestManyGuessesAtOnce(t *testing.T) {
 	for n := range 20 {
 		all.Go(func() {
 			guess := secret{name: "ann", password: fmt.Sprintf("a wrong password %d", n)}
-			if a := r.ask(guess, "GET", "/api/v1/jobs", "", from(fmt.Sprintf("[2001:db8::%x]:1", n+1), "q")); a.status == http.StatusUnauthorized {
-				checked.Add(1)
+			for {
+				a := r.ask(guess, "GET", "/api/v1/jobs", "", from(fmt.Sprintf("[2001:db8::%x]:1", n+1), "q"))
+				if a.status == http.StatusUnauthorized {
+					checked.Add(1)
+				}
+				if !bytes.Contains(a.body, []byte("too many logins at once")) { // on a busy machine some wait in vain
+					return
+				}
 			}
 		})
 	}

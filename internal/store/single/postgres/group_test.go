@@ -69,6 +69,8 @@ func newFake(takes time.Duration) *fake {
 		most: mostKeys, least: 10 * time.Millisecond, unsent: func(err error) error { return err },
 		connect: func(context.Context) (func(context.Context, []*member[string, string]) bool, error) {
 			time.Sleep(f.connects)
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			return send, f.refuses
 		},
 	}
@@ -90,7 +92,11 @@ func (f *fake) call(ctx context.Context, ask string, u kv.Urgency, keys ...strin
 	}
 	begun := time.Now()
 	alone, err := f.do(m)
-	return said{m.answer, alone, err, time.Since(begun)}
+	s := said{alone: alone, err: err, after: time.Since(begun)}
+	if err == nil { // else its group may go on, and answer
+		s.answer = m.answer
+	}
+	return s
 }
 
 // all makes the calls at once, in that order.
@@ -139,11 +145,11 @@ func TestUrgentCallsGoFirst(t *testing.T) {
 		if s := slices.Concat(end(), extension()); s[0].after > 20*time.Millisecond || s[1].after > 20*time.Millisecond {
 			t.Errorf("behind claims they took %v and %v", s[0].after, s[1].after)
 		}
+		done.Wait()
+		f.close()
 		if !strings.Contains(f.sent[2], ":xyc") {
 			t.Errorf("the next group was %.40q", f.sent[2])
 		}
-		done.Wait()
-		f.close()
 	})
 }
 
@@ -190,7 +196,9 @@ func TestGroupsWaitForConnections(t *testing.T) {
 			t.Errorf("without a connection: %+v", s)
 		}
 		first()
+		f.mu.Lock()
 		f.refuses = errors.New("refused")
+		f.mu.Unlock()
 		for _, s := range f.all(t, kv.CanWait, "xyz")() {
 			if !errors.Is(s.err, f.refuses) || s.alone {
 				t.Errorf("refused: %+v", s)
@@ -221,11 +229,12 @@ func TestGroupOutlivesItsMembers(t *testing.T) {
 		if early.after != 1500*time.Millisecond || errors.As(early.err, &notSent{}) || !errors.Is(early.err, context.Canceled) {
 			t.Errorf("cancelled in flight: %+v", early)
 		}
-		if s := last(); s[0].answer != "re d" || f.ended > 0 {
-			t.Errorf("its group went on with %+v, and %d contexts had ended", s, f.ended)
-		}
+		s := last()
 		others()
 		f.close()
+		if s[0].answer != "re d" || f.ended > 0 {
+			t.Errorf("its group went on with %+v, and %d contexts had ended", s, f.ended)
+		}
 	})
 }
 
@@ -296,9 +305,10 @@ func TestQueueOfGroupsIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(time.Second)
+		under := f.all(t, kv.CanWait, "ab")
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
-		for n := range mostWaiting + mostGroups {
+		for n := range mostWaiting {
 			done.Go(func() { f.call(ctx, fmt.Sprint(n), kv.CanWait) })
 		}
 		synctest.Wait()
@@ -307,6 +317,7 @@ func TestQueueOfGroupsIsBounded(t *testing.T) {
 		}
 		cancel()
 		done.Wait()
+		under()
 		f.close()
 		if len(f.sent) != mostGroups || f.count != 0 {
 			t.Errorf("%d groups were sent, %d calls are left", len(f.sent), f.count)
