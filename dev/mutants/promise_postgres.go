@@ -53,7 +53,10 @@ var postgres = promise{
 			{pgPackage + "calls.go", "case err == nil, rolledBack(err):", "case err == nil:"},
 		}},
 		{"groups: a read joins one that was sent", in(pgPackage, "TestGroupsAreOfThoseThatWait"), []edit{
-			{pgPackage + "group.go", "		short = send(ctx, group)\n", "		short = send(ctx, group)\n		q.mu.Lock()\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			group = append(group, m)\n		}\n		q.mu.Unlock()\n"},
+			{pgPackage + "group.go", "		short = send(sending, group)\n", "		short = send(sending, group)\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			group = append(group, m)\n		}\n"},
+		}},
+		{"groups: statements are prepared behind a pooler", in(pgstore, "TestGroups"), []edit{
+			{pgPackage + "calls.go", "process == conn.PgConn().PID()", "true"},
 		}},
 		{"groups: claims go before extensions", in(pgPackage, "TestUrgentCallsGoFirst"), []edit{
 			{pgPackage + "group.go", "for u := len(q.waiting) - 1; u >= 0; u-- {", "for u := range q.waiting {"},

@@ -11,8 +11,8 @@ import (
 
 // Calls that arrive while others are under way are sent together, as databases commit in
 // groups. Nobody waits for company: a call that finds less than mostGroups under way is sent at
-// once. A group is made when it has a connection, and then takes no more members: so each call
-// begins before its statement does.
+// once, by its caller. A group is made when it has a connection, and then takes no more members: so
+// each call begins before its statement does.
 
 // Bounds of groups.
 const (
@@ -74,15 +74,21 @@ type queue[Ask, Answer any] struct {
 	running  sync.WaitGroup
 }
 
-// do sends a call with those that wait. With alone it has not been decided, and the caller sends it
+// do sends a call, with others that wait. With alone it has not been decided, and the caller sends it
 // alone.
 func (q *queue[Ask, Answer]) do(m *member[Ask, Answer]) (alone bool, err error) {
-	m.over = make(chan struct{})
 	q.mu.Lock()
-	if q.count == mostWaiting {
+	switch {
+	case q.count == 0 && q.underWay < mostGroups && len(m.keys) <= q.most:
+		q.underWay++
+		q.mu.Unlock()
+		q.carry(m.ctx, func() []*member[Ask, Answer] { return []*member[Ask, Answer]{m} })
+		return m.alone, m.err
+	case q.count == mostWaiting:
 		q.mu.Unlock()
 		return false, notSent{errTooManyWait}
 	}
+	m.over = make(chan struct{})
 	q.waiting[m.urgency] = append(q.waiting[m.urgency], m)
 	q.count++
 	q.begin()
@@ -111,30 +117,30 @@ func (q *queue[Ask, Answer]) do(m *member[Ask, Answer]) (alone bool, err error) 
 func (q *queue[Ask, Answer]) begin() {
 	for n := q.count; n > 0 && q.underWay < mostGroups; n-- {
 		q.underWay++
-		q.running.Go(q.carry)
+		q.running.Go(func() {
+			for _, m := range q.carry(context.Background(), q.take) {
+				close(m.over)
+			}
+		})
 	}
 }
 
-// carry sends a group, and begins another if calls have come meanwhile.
-func (q *queue[Ask, Answer]) carry() {
-	connecting, stop := context.WithTimeout(context.Background(), unbounded)
+// carry sends a group, and begins another if calls have come meanwhile. When it has a connection, it
+// calls gather for the members. The context ends all that it does.
+func (q *queue[Ask, Answer]) carry(ctx context.Context, gather func() []*member[Ask, Answer]) []*member[Ask, Answer] {
+	connecting, stop := context.WithTimeout(ctx, unbounded)
 	send, err := q.connect(connecting)
 	stop()
-	q.mu.Lock()
-	group := q.take()
-	q.mu.Unlock()
+	group := gather()
 	longest, short := time.Duration(0), false
 	for _, m := range group {
 		m.err = err
 		longest = max(longest, m.left())
 	}
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), longest)
-		short = send(ctx, group)
+		sending, cancel := context.WithTimeout(ctx, longest)
+		short = send(sending, group)
 		cancel()
-	}
-	for _, m := range group {
-		close(m.over)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -143,11 +149,14 @@ func (q *queue[Ask, Answer]) carry() {
 	}
 	q.underWay--
 	q.begin()
+	return group
 }
 
 // take removes the next group from the queue: as many as fit, the most urgent first. Those that no
 // group suits go alone.
 func (q *queue[Ask, Answer]) take() (group []*member[Ask, Answer]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	keys, bytes := map[kv.Key]bool{}, 0
 	for u := len(q.waiting) - 1; u >= 0; u-- {
 		for len(q.waiting[u]) > 0 {

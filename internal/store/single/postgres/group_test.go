@@ -50,12 +50,19 @@ func newFake(takes time.Duration) *fake {
 		f.underWay++
 		f.most = max(f.most, f.underWay)
 		f.mu.Unlock()
-		time.Sleep(f.takes)
+		select {
+		case <-time.After(f.takes):
+		case <-ctx.Done():
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.underWay--
 		if ctx.Err() != nil {
 			f.ended++
+			for _, m := range group {
+				m.err = ctx.Err()
+			}
+			return false
 		}
 		short := f.short && len(keys) > 10
 		for _, m := range group {
@@ -153,32 +160,35 @@ func TestUrgentCallsGoFirst(t *testing.T) {
 	})
 }
 
-// The end of a context ends the call at once, and not its group. What was not sent is known.
+// The end of a context ends the call at once, and no other. What was not sent is known.
 func TestContextsOfMembers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(time.Second)
 		others := f.all(t, kv.CanWait, "a")
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		var sent, waiting said
+		calls := map[string]struct {
+			ends time.Duration
+			sent bool
+		}{"b": {100 * time.Millisecond, true}, "c": {50 * time.Millisecond, false}}
 		var done sync.WaitGroup
-		done.Go(func() { sent = f.call(ctx, "b", kv.CanWait) })
-		synctest.Wait()
-		done.Go(func() { waiting = f.call(ctx, "c", kv.CanWait) })
-		synctest.Wait()
-		done.Wait()
-		for name, s := range map[string]said{"sent": sent, "waiting": waiting} {
-			if known := errors.As(s.err, &notSent{}); !errors.Is(s.err, context.DeadlineExceeded) || known != (name == "waiting") || s.after != 100*time.Millisecond {
-				t.Errorf("%s: %+v", name, s)
-			}
+		for _, ask := range []string{"b", "c"} {
+			done.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), calls[ask].ends)
+				defer cancel()
+				s := f.call(ctx, ask, kv.CanWait)
+				if known := errors.As(s.err, &notSent{}); !errors.Is(s.err, context.DeadlineExceeded) || known == calls[ask].sent || s.after != calls[ask].ends {
+					t.Errorf("%s: %+v", ask, s)
+				}
+			})
+			synctest.Wait()
 		}
+		done.Wait()
 		if s := others()[0]; s.answer != "re a" {
 			t.Errorf("the other one got %+v", s)
 		}
 		f.close()
 		if want := []string{"0:a", "0:b"}; !slices.Equal(f.sent, want) || f.ended != 1 {
-			t.Errorf("sent %q, want %q; %d contexts of groups had ended, want that of b alone", f.sent, want, f.ended)
+			t.Errorf("sent %q, want %q; %d contexts had ended, want that of b alone", f.sent, want, f.ended)
 		}
 	})
 }
@@ -189,13 +199,19 @@ func TestGroupsWaitForConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10 * time.Millisecond)
 		f.connects = time.Second
-		first := f.all(t, kv.CanWait, "abc")
+		first, second := f.all(t, kv.CanWait, "ab"), f.all(t, kv.CanWait, "cd")
+		time.Sleep(1500 * time.Millisecond)
+		third := f.all(t, kv.CanWait, "e")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if s := f.call(ctx, "d", kv.CanWait); !errors.As(s.err, &notSent{}) || s.after != time.Millisecond {
+		if s := f.call(ctx, "f", kv.CanWait); !errors.As(s.err, &notSent{}) || s.after != time.Millisecond {
 			t.Errorf("without a connection: %+v", s)
 		}
-		first()
+		for _, s := range slices.Concat(first(), second(), third()) {
+			if !strings.HasPrefix(s.answer, "re ") {
+				t.Errorf("a call got %+v", s)
+			}
+		}
 		f.mu.Lock()
 		f.refuses = errors.New("refused")
 		f.mu.Unlock()
@@ -205,8 +221,8 @@ func TestGroupsWaitForConnections(t *testing.T) {
 			}
 		}
 		f.close()
-		if want := []string{"1000:abc"}; !slices.Equal(f.sent, want) {
-			t.Errorf("sent %q, want %q", f.sent, want)
+		if slices.Sort(f.sent); !slices.Equal(f.sent, []string{"1000:a", "1000:b", "2010:cde"}) {
+			t.Errorf("sent %q", f.sent)
 		}
 	})
 }
