@@ -53,7 +53,7 @@ var postgres = promise{
 			{pgPackage + "calls.go", "case err == nil, rolledBack(err):", "case err == nil:"},
 		}},
 		{"groups: a read joins one that was sent", in(pgPackage, "TestGroupsAreOfThoseThatWait"), []edit{
-			{pgPackage + "group.go", "		short = send(sending, group)\n", "		short = send(sending, group)\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			group = append(group, m)\n		}\n"},
+			{pgPackage + "group.go", "		short = send(sending, group)\n", "		short = send(sending, group)\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			close(m.over)\n		}\n"},
 		}},
 		{"groups: statements are prepared behind a pooler", in(pgstore, "TestGroups"), []edit{
 			{pgPackage + "calls.go", "process == conn.PgConn().PID()", "true"},
