@@ -178,10 +178,20 @@ func final(err error) bool {
 	return false
 }
 
+// answered repeats a call that may be repeated, and that a busy store has not answered.
+func answered(call func() error) (err error) {
+	for range 4 {
+		if err = call(); !errors.Is(err, locking.ErrNoQuorum) {
+			break
+		}
+	}
+	return err
+}
+
 // release ends the lease, which must still be held.
 func (r replica) release(l locking.Lease) {
 	r.Helper()
-	if err := l.Release(r.Context(), []byte(`{"v":1}`)); err != nil {
+	if err := answered(func() error { return l.Release(r.Context(), []byte(`{"v":1}`)) }); err != nil {
 		r.Fatalf("%s: Release = %v", r.name, err)
 	}
 }
@@ -197,7 +207,7 @@ func (r replica) handOver(l locking.Lease) {
 // void gives the claim back.
 func (r replica) void(l locking.Lease) {
 	r.Helper()
-	if err := l.Void(r.Context()); err != nil {
+	if err := answered(func() error { return l.Void(r.Context()) }); err != nil {
 		r.Fatalf("%s: Void = %v", r.name, err)
 	}
 }

@@ -384,6 +384,20 @@ func TestRenamedJob(t *testing.T) {
 	}
 }
 
+// A frozen replica finishes its work after its lease, records that it lost it, and is killed before it logs
+// the end.
+func TestKilledBeforeItLoggedTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{true, false} {
+		r := honest()
+		row(&r, 50).Outcome, row(&r, 50).Code = ledger.LeaseLost, "lost"
+		r.Incarnations[1].Killed = killed
+		if violations := checker.Check(r); (len(violations) == 0) != killed {
+			t.Errorf("killed %t: %v", killed, violations)
+		}
+	}
+}
+
 // The log of a process of another release is unreadable. The sink still counts.
 func TestForeignProcess(t *testing.T) {
 	t.Parallel()
