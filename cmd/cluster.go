@@ -124,7 +124,7 @@ func jobListing(rows []view.Job, now time.Time) output.Table[view.Job] {
 		Cells: func(r view.Job) []string {
 			return []string{
 				r.Job, output.Dash(r.Schedule) + " " + output.Dash(r.Timezone), nextCell(r),
-				output.Dash(r.LastTick), output.Dash(r.LastOutcome), servedCell(r, now), versionCell(r),
+				output.Dash(r.LastTick), view.Join(", ", output.Dash(r.LastOutcome), r.Trouble()), servedCell(r, now), versionCell(r),
 			}
 		},
 		Rows:  rows,

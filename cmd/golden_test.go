@@ -64,6 +64,7 @@ func TestGoldenListings(t *testing.T) {
 	old.Paused = view.Optional("paused: tag finance by ann@laptop since 2026-12-01T01:00:00Z: the bank is down")
 	old.Drift, renamed.Drift = true, true
 	old.Job, old.Key = "cleanup", "cleanup"
+	old.LastOutcome, old.Unsuccessful, old.LastSuccess = view.Optional(ledger.Skipped), 3, view.Stamp(tick.Add(-96*time.Hour))
 	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", view.Optional("91f0c3aa02de")
 	removed := jobs[0]
 	removed.Job, removed.Key, removed.Live = "removed", "removed", false

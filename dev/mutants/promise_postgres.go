@@ -46,11 +46,14 @@ var postgres = promise{
 			{pgGroups, "decided := locked[t];", "decided := true;"},
 		}},
 		{"groups: a verdict counts before the end", in(pgstore, "TestGroups"), []edit{
-			{pgPackage + "calls.go", "return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n", "var early []verdict\n\t_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n\t\tdefer func() { early = append(early, v) }()\n"},
-			{pgPackage + "calls.go", "\t\treturn v, err\n\t})\n}\n", "\t\treturn v, err\n\t})\n\tif len(early) == len(list) {\n\t\terr = nil\n\t}\n\treturn early, err\n}\n"},
+			{pgPackage + "calls.go", "verdicts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n", "var early []verdict\n\t_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {\n\t\tdefer func() { early = append(early, v) }()\n"},
+			{pgPackage + "calls.go", "\treturn verdicts, about(conn.Conn(), err)\n", "\tif len(early) == len(list) {\n\t\terr = nil\n\t}\n\treturn early, err\n"},
 		}},
 		{"groups: all get the error of one", in(pgstore, "TestGroups"), []edit{
 			{pgPackage + "calls.go", "case err == nil, rolledBack(err):", "case err == nil:"},
+		}},
+		{"groups: a pooler's error counts as rolled back", in(pgstore, "TestPostgres").with("-short"), []edit{
+			{pgPackage + "calls.go", "case conn.IsClosed(), strings.HasPrefix(answer.Code, \"08\"), answer.Code == completionUnknown:", "case answer.Code == completionUnknown:"},
 		}},
 		{"groups: a read joins one that was sent", in(pgPackage, "TestGroupsAreOfThoseThatWait"), []edit{
 			{pgPackage + "group.go", "		short = send(sending, group)\n", "		short = send(sending, group)\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			close(m.over)\n		}\n"},

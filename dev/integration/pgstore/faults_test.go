@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
@@ -53,6 +54,30 @@ func cutOffAt(t *testing.T, w *world, mode, text string) {
 	}
 	proxy.Pass()
 	wants(t, s, `2`)
+}
+
+// A pooler that has lost the server says so in an error of its own. The transaction may have been made.
+func poolerLostServer(t *testing.T, w *world) {
+	for name, says := range map[string]*pgproto3.ErrorResponse{
+		"and closes":     {Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "08006", Message: "odyssey: remote server read/write error"},
+		"without a code": {Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "XX000", Message: "the server has gone"},
+	} {
+		proxy := proxytest.New(t, w.Addr())
+		s := w.open(t, pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
+		first := write(t, s, `1`)
+		text, err := says.Encode(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy.LoseReplies(calls[""], text)
+		o, err := s.Commit(t.Context(), kv.Txn{
+			Incarnation: first.Stamp.Incarnation, If: []kv.Compare{{Key: keyX, Version: first.Version}}, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`2`)}},
+		})
+		if proxy.Pass(); !kv.Unknown(err) {
+			t.Errorf("%s: Commit = %+v, %v, want that it is unknown", name, o, err)
+		}
+		wants(t, s, `2`)
+	}
 }
 
 // A transaction waits for the locks of others no longer than its caller does, and is not

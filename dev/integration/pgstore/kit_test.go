@@ -31,7 +31,7 @@ func TestPostgres(t *testing.T) {
 		"Conforms": conforms, "ConformsBehindPgBouncer": conformsBehindPgBouncer,
 		"LedgerKits": ledgerKits, "LeastPrivileges": leastPrivileges, "HiddenTimeline": hiddenTimeline, "Secrets": secrets,
 		"Migrate": migrate, "MigrateAtOnce": migrateAtOnce, "Script": script, "NotMigrated": notMigrated, "NewerSchema": newerSchema, "OthersRights": othersRights, "OthersSchema": othersSchema,
-		"CutOff": cutOff, "Patience": patience, "Exhausted": exhausted, "Settings": strongerSettings, "OddSettings": oddSettings, "RefusedSettings": refusedSettings, "ChangedSettings": changedSettings, "Views": views, "ViewsAgree": viewsAgree, "ViewsAreBarriers": viewsAreBarriers, "Commands": commandsConform, "Rows": rows, "History": history,
+		"CutOff": cutOff, "PoolerLostServer": poolerLostServer, "Patience": patience, "Exhausted": exhausted, "Settings": strongerSettings, "OddSettings": oddSettings, "RefusedSettings": refusedSettings, "ChangedSettings": changedSettings, "Views": views, "ViewsAgree": viewsAgree, "ViewsAreBarriers": viewsAreBarriers, "Commands": commandsConform, "Rows": rows, "History": history,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

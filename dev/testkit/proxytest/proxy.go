@@ -37,6 +37,7 @@ type mode struct {
 	delay    time.Duration
 	bytes    int    // of a reply that pass
 	answer   string // instead of a reply
+	last     []byte // instead of a reply that is cut
 }
 
 // A fault is what a Proxy does to connections.
@@ -84,6 +85,11 @@ func (p *Proxy) DropReplies(text string) { p.set(mode{fault: drop, triggers: []s
 // CutReplies lets requests through and closes the connection instead of
 // replying, from the first request on that holds the text.
 func (p *Proxy) CutReplies(text string) { p.set(mode{fault: cut, triggers: []string{text}}) }
+
+// LoseReplies is like CutReplies, and says something before: what a pooler says that has lost the server.
+func (p *Proxy) LoseReplies(text string, says []byte) {
+	p.set(mode{fault: cut, triggers: []string{text}, last: says})
+}
 
 // ChopReplies closes the connection in the middle of a reply, from the first
 // request on that holds the text.
@@ -267,7 +273,7 @@ func (c *passage) reply(chunk []byte) ([]byte, error) {
 	case f != drop && gap:
 		return nil, errCut
 	case f == cut && hit:
-		return nil, errCut
+		return m.last, errCut
 	case f == chop && hit:
 		return chunk[:len(chunk)/2], errCut
 	case f == stall:

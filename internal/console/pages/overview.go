@@ -19,6 +19,7 @@ import (
 const (
 	overviewTicks = 400
 	overviewNext  = 40
+	overviewNeeds = 10 // rows of jobs in need
 )
 
 // A timeRange is a choice of how far the overview looks back.
@@ -35,6 +36,8 @@ func timeRanges() []timeRange {
 // An overview describes a cluster in words and as a timeline.
 type overview struct {
 	Lines    []line
+	Needs    []need
+	MoreNeed int // jobs in need without a row
 	Timeline timeline
 	Ranges   []link
 	Next     []view.Next
@@ -52,9 +55,10 @@ type overviewData struct {
 	entries  []ledger.Entry
 	next     view.Page[view.Next]
 	open     view.OpenCommands
-	asked    time.Time // start of the range
-	since    time.Time // start of the entries
-	cut      bool      // there are too many entries for the range
+	jobs     []view.Job // all
+	asked    time.Time  // start of the range
+	since    time.Time  // start of the entries
+	cut      bool       // there are too many entries for the range
 	problems []view.JobProblems
 	unknown  error // why the rest is empty
 }
@@ -80,6 +84,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 		Lines: data.lines(), Timeline: draw(data, shown.Duration), Next: data.next.Items[:min(len(data.next.Items), 8)],
 		Why: why, Stopped: view.MarginOf(data.nodes).Stopped, Unknown: data.unknown != nil,
 	}
+	o.Needs, o.MoreNeed = data.needs()
 	for _, e := range data.running() {
 		o.Running = append(o.Running, view.NewRun(e))
 	}
@@ -122,6 +127,17 @@ func readOverview(ctx context.Context, v *visit, span time.Duration) *overviewDa
 	})
 	part(func() (err error) {
 		data.open, err = lastKnown(v, "open", func() (view.OpenCommands, error) { return v.p.cfg.Control.OpenCommands(ctx) })
+		return err
+	})
+	part(func() (err error) {
+		p, err := lastKnown(v, "jobs", func() (view.Page[view.Job], error) {
+			p, err := v.p.cfg.Control.Jobs(ctx, view.JobQuery{})
+			if len(p.Items) > 0 { // only their pauses may be unknown
+				err = nil
+			}
+			return p, err
+		})
+		data.jobs = p.Items
 		return err
 	})
 	part(func() error { return data.readLatest(ctx) })
@@ -214,6 +230,51 @@ func (data *overviewData) replicaLine(latest []view.Tick) line {
 		return line{s, data.To("/configuration")}
 	}
 	return line{s, data.To("/replicas")}
+}
+
+// A need is a job whose last tick did not succeed.
+type need struct {
+	Job   string
+	Last  view.Tick
+	Story string // when, how often in a row, and what was before
+	Cause string
+}
+
+// needs are those of the served jobs, the rarest first, and how many more there are.
+func (data *overviewData) needs() (list []need, more int) {
+	if data.unknown != nil {
+		return nil, 0
+	}
+	jobs := view.InNeed(data.jobs, data.Now)
+	for _, j := range jobs[:min(len(jobs), overviewNeeds)] {
+		s := j.Standing
+		list = append(list, need{j.Job, view.NewTick(s.Last.Named(j.Job)), data.story(s), cmp.Or(view.Why(s.Last.Reason.String(), firstLine(s.Last.Error)), "no reason is known")})
+	}
+	return list, len(jobs) - len(list)
+}
+
+// story says of a job in need since when it is, as far as its ticks were read.
+func (data *overviewData) story(s view.Standing) string {
+	ended := s.Last.OrderKey()
+	if s.Last.Finished.After(ended) {
+		ended = s.Last.Finished
+	}
+	parts := []string{ago(ended.Sub(data.Now))}
+	switch known := !s.Good.Tick.IsZero() || s.Since.IsZero(); {
+	case !known:
+		parts = append(parts, fmt.Sprintf("at least %d in a row", s.InARow))
+	case s.InARow > 1:
+		parts = append(parts, fmt.Sprintf("%d in a row", s.InARow))
+	}
+	switch {
+	case !s.Good.Tick.IsZero():
+		parts = append(parts, "last good "+ago(s.Good.OrderKey().Sub(data.Now)))
+	case s.Since.IsZero():
+		parts = append(parts, "never succeeded")
+	default:
+		parts = append(parts, "no success since "+data.clock(s.Since))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // problemLine names the jobs with a problem in the last 24 hours, the latest first.

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type Job struct {
 	LastTick     *string         `json:"last_tick" jsonschema:"Last tick that came."`
 	LastOutcome  *ledger.Outcome `json:"last_outcome" jsonschema:"Its outcome."`
 	LastReplica  *string         `json:"last_replica" jsonschema:"Replica that ran it."`
+	LastSuccess  *string         `json:"last_success" jsonschema:"Last tick that succeeded; null: none of those that were read."`
+	Unsuccessful int             `json:"unsuccessful" jsonschema:"Ticks since then that did not succeed, skipped ones not counted; at least so many if last_success is null."`
 	Published    *string         `json:"published" jsonschema:"When a replica last published this version; replicas repeat it every few minutes."`
 	Since        *string         `json:"since" jsonschema:"Since when replicas serve this version, without another one in between; null from older releases."`
 	PublishedBy  *string         `json:"published_by" jsonschema:"That replica."`
@@ -35,17 +38,38 @@ type Job struct {
 
 	// Info is what was published.
 	Info roster.JobInfo `json:"-"`
+	// Standing is how its latest ticks ended.
+	Standing Standing `json:"-"`
+}
+
+// Trouble says how many ticks in a row did not succeed, "" if the last outcome says all.
+func (j Job) Trouble() string {
+	last := Text(j.LastOutcome)
+	open := last == string(ledger.Skipped) || last == string(ledger.Running)
+	switch {
+	case j.Unsuccessful == 0, j.Unsuccessful == 1 && !open:
+		return ""
+	case j.LastSuccess == nil:
+		return fmt.Sprintf("at least %d without success", j.Unsuccessful)
+	}
+	return fmt.Sprintf("%d without success", j.Unsuccessful)
 }
 
 // jobs lists the versions of all jobs, or of the named ones, with the last tick of each. One
-// request reads the last records of all jobs. See markPaused for pauses.
+// request reads the last records of all jobs, and two at most more of those that did not succeed. See
+// markPaused for pauses.
 func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, error) {
 	now, versions := time.Now(), d.of(names)
-	ask := make([]ledger.Stretch, len(versions))
+	ask, keys := make([]ledger.Stretch, len(versions)), make([]string, len(versions))
 	for i, v := range versions {
-		ask[i] = ledger.Stretch{Job: v.StoredAs(), Limit: lastRecords}
+		keys[i] = v.StoredAs()
+		ask[i] = ledger.Stretch{Job: keys[i], Limit: lastRecords}
 	}
 	ends, err := r.Records.Ledger.Skim(ctx, ask, true)
+	if err != nil {
+		return nil, err
+	}
+	standing, err := standings(ctx, r.Records.Ledger, keys, ends)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +80,7 @@ func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, 
 			Description: Optional(v.Description), Published: Stamp(v.Published), Since: Stamp(v.Since), PublishedBy: Optional(v.Replica),
 			JitterMillis: Optional(v.Jitter.Milliseconds()),
 			Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
+			Standing: standing[i], LastSuccess: Stamp(standing[i].Good.Tick), Unsuccessful: standing[i].InARow,
 		}
 		if s, err := v.Ticks(); err == nil { // else this release cannot read its schedule
 			for _, next := range v.Coming(s, now, 1, false) {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -33,14 +35,14 @@ func (c *columns) add(k kv.Key) {
 
 // Read implements [kv.Store].
 func (s *Store) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
+	keys = slices.Clone(keys) // a group may outlive the call
 	m := &member[[]kv.Key, found]{ctx: ctx, ask: keys, keys: keys}
 	alone, err := s.reads.do(m)
 	if alone {
-		var conn *pgxpool.Conn
-		if conn, err = s.ready(ctx); err == nil {
+		err = s.repeat(ctx, func(conn *pgxpool.Conn) (err error) {
 			m.answer, err = s.read(ctx, conn, keys)
-			conn.Release()
-		}
+			return err
+		})
 	}
 	if err != nil {
 		return nil, kv.Stamp{}, s.failure(ctx, "read", err)
@@ -91,9 +93,23 @@ func (s *Store) connectToRead(ctx context.Context) (func(context.Context, []*mem
 	}, err
 }
 
+// repeat calls do with a connection, and again after an error that has certainly changed nothing.
+func (s *Store) repeat(ctx context.Context, do func(*pgxpool.Conn) error) error {
+	for left := attempts; ; left-- {
+		conn, err := s.ready(ctx)
+		if err == nil {
+			err = do(conn)
+			conn.Release()
+		}
+		if err == nil || left == 1 || !changedNothing(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // List implements [kv.Store].
 func (s *Store) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv.Stamp, error) {
-	lists := make([][]kv.Record, len(ranges))
+	var lists [][]kv.Record
 	var from, to columns
 	var most []int
 	for _, r := range ranges {
@@ -106,11 +122,11 @@ func (s *Store) List(ctx context.Context, ranges ...kv.Range) ([][]kv.Record, kv
 		lists[at] = append(lists[at], r)
 	}
 	var stamp kv.Stamp
-	conn, err := s.ready(ctx)
-	if err == nil {
-		defer conn.Release()
+	err := s.repeat(ctx, func(conn *pgxpool.Conn) (err error) {
+		lists = make([][]kv.Record, len(ranges))
 		stamp, err = s.query(ctx, conn, found, listRecords, s.durable, from.kinds, from.names, from.subs, to.names, to.subs, most)
-	}
+		return err
+	})
 	if err != nil {
 		return nil, kv.Stamp{}, s.failure(ctx, "list", err)
 	}
@@ -123,7 +139,7 @@ func (s *Store) query(ctx context.Context, conn *pgxpool.Conn, found func(int, k
 	var stamp kv.Stamp
 	rows, err := conn.Query(ctx, s.text(statement), prepared(conn, args)...)
 	if err != nil {
-		return stamp, err
+		return stamp, about(conn.Conn(), err)
 	}
 	var clock int64
 	var at *int
@@ -137,7 +153,7 @@ func (s *Store) query(ctx context.Context, conn *pgxpool.Conn, found func(int, k
 		return nil
 	})
 	stamp.Now = time.UnixMicro(clock)
-	return stamp, err
+	return stamp, about(conn.Conn(), err)
 }
 
 // Commit implements [kv.Store].
@@ -156,7 +172,7 @@ func (s *Store) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 		alone, err = s.commits.do(m)
 	}
 	if alone {
-		m.answer, err = s.commitAlone(ctx, m.ask)
+		m.answer, err = s.commitAlone(ctx, m.ask, m.urgency)
 	}
 	if err != nil {
 		return kv.Outcome{}, s.failure(ctx, "commit", err)
@@ -170,29 +186,24 @@ type transaction struct {
 	changes     []change
 }
 
-// commitAlone waits for the keys of a transaction. It repeats one that has certainly changed
-// nothing.
-func (s *Store) commitAlone(ctx context.Context, t transaction) (kv.Outcome, error) {
-	select {
-	case s.single <- struct{}{}:
-		defer func() { <-s.single }()
-	case <-ctx.Done():
-		return kv.Outcome{}, notSent{ctx.Err()}
+// commitAlone waits for the keys of a transaction. An extension does not wait for those that do.
+func (s *Store) commitAlone(ctx context.Context, t transaction, u kv.Urgency) (o kv.Outcome, err error) {
+	if u != kv.Extends {
+		select {
+		case s.single <- struct{}{}:
+			defer func() { <-s.single }()
+		case <-ctx.Done():
+			return o, notSent{ctx.Err()}
+		}
 	}
-	for left := attempts; ; left-- {
-		conn, err := s.ready(ctx)
+	err = s.repeat(ctx, func(conn *pgxpool.Conn) error {
+		verdicts, err := s.decide(ctx, conn, true, patience(ctx), t)
 		if err == nil {
-			var verdicts []verdict
-			verdicts, err = s.decide(ctx, conn, true, patience(ctx), t)
-			conn.Release()
-			if err == nil {
-				return verdicts[0].Outcome, nil
-			}
+			o = verdicts[0].Outcome
 		}
-		if left == 1 || !changedNothing(err) || ctx.Err() != nil {
-			return kv.Outcome{}, err
-		}
-	}
+		return err
+	})
+	return o, err
 }
 
 // A verdict is what commit_group answers of one transaction.
@@ -249,14 +260,15 @@ func (s *Store) decide(ctx context.Context, conn *pgxpool.Conn, waits bool, pati
 	args := []any{s.durable, waits, patience, lives, sizes, ops, keys.kinds, keys.names, keys.subs, wanted, values}
 	rows, err := conn.Query(ctx, s.text(commitGroup), prepared(conn, args)...)
 	if err != nil {
-		return nil, err
+		return nil, about(conn.Conn(), err)
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {
+	verdicts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v verdict, err error) {
 		var clock int64
 		err = row.Scan(&v.decided, &v.Won, &v.Version, &v.Stamp.Incarnation, &clock)
 		v.Stamp.Now = time.UnixMicro(clock)
 		return v, err
 	})
+	return verdicts, about(conn.Conn(), err)
 }
 
 // A change is what a transaction does with a key.
@@ -326,9 +338,24 @@ func mark(ctx context.Context, conn *pgx.Conn) {
 		return
 	}
 	var process uint32
-	if err := conn.QueryRow(ctx, "SELECT pg_catalog.pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process); err == nil { // else the next call tells
+	if err := conn.QueryRow(ctx, "SELECT pg_catalog.pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process); err == nil || code(err) != "" { // else the next call tells
 		data[direct] = process == conn.PgConn().PID()
 	}
+}
+
+// about is what an error says after a statement on a connection. If the connection has ended with it, or a
+// pooler has lost the server, nobody knows what became of the statement. If a prepared one is lost, a hook of
+// the pool, or a pooler after all, gives the session to others: then nothing more is prepared on it.
+func about(conn *pgx.Conn, err error) error {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok:
+	case misprepared(err):
+		conn.PgConn().CustomData()[direct] = false
+	case conn.IsClosed(), strings.HasPrefix(answer.Code, "08"), answer.Code == completionUnknown:
+		return meaning{err, kv.ErrUnavailable}
+	}
+	return err
 }
 
 // prepared makes pgx prepare a statement once per connection where it may, and else send it at once

@@ -36,6 +36,10 @@ const (
 	invalidPassword      = "28P01"
 	invalidLogin         = "28000"
 	undefinedDatabase    = "3D000"
+	completionUnknown    = "40003"
+	noStatement          = "26000"
+	duplicateStatement   = "42P05"
+	changedResult        = "0A000" // of a prepared statement
 	wrongSetting         = "QS001"
 	noPlace              = "QS002"
 )
@@ -77,18 +81,23 @@ func (e meaning) Unwrap() []error { return []error{e.error, e.kind} }
 // by an accident that need not happen again.
 func changedNothing(err error) bool {
 	c := code(err)
-	return c == serializationFailure || c == deadlockDetected || c == outOfMemory || pgconn.SafeToRetry(err)
+	return c == serializationFailure || c == deadlockDetected || c == outOfMemory || misprepared(err) || pgconn.SafeToRetry(err)
+}
+
+// misprepared reports whether a prepared statement is not, or no longer, what it was.
+func misprepared(err error) bool {
+	c := code(err)
+	return c == noStatement || c == duplicateStatement || c == changedResult
 }
 
 // rolledBack reports whether a group was certainly not committed, so that each of its members may go
 // alone: the server has answered with an error that left the connection open, or got nothing.
-// A connection pooler answers alike, but never with that severity.
 func rolledBack(err error) bool {
 	if pgconn.SafeToRetry(err) {
 		return true
 	}
 	answer, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && !connecting(err) && cmp.Or(answer.SeverityUnlocalized, answer.Severity) == "ERROR"
+	return ok && !connecting(err) && !errors.Is(err, kv.ErrUnavailable) && cmp.Or(answer.SeverityUnlocalized, answer.Severity) == "ERROR"
 }
 
 // failure is the error of a call.

@@ -20,8 +20,7 @@ const (
 	mostWaiting = 20_000  // calls that wait for their group
 	mostKeys    = 128     // in a group; each takes a place in the server's table of locks
 	mostBytes   = 1 << 20 // in a group
-	// unbounded is how long a group may wait for a connection, or for an answer to a member without
-	// a deadline.
+	// unbounded is how long a group may wait for an answer to a member without a deadline.
 	unbounded = 30 * time.Second
 )
 
@@ -43,7 +42,7 @@ type member[Ask, Answer any] struct {
 	// Set before over is closed, by the one who sends the group.
 	answer Answer
 	err    error
-	alone  bool // it has neither, and its caller sends it alone
+	alone  bool // there is neither answer nor err, and its caller sends it alone
 	over   chan struct{}
 }
 
@@ -58,13 +57,14 @@ func (m *member[_, _]) left() time.Duration {
 // A queue holds the calls of one kind that wait for their group.
 type queue[Ask, Answer any] struct {
 	// connect returns what sends a group by a connection of its own, and sets what each member gets.
-	// Short says that the server had too few places for the keys: the next groups are smaller then. The
-	// context ends when nobody waits any more. It is called once, perhaps with nobody.
+	// Short says that the server had too few places for the keys: the next groups are smaller then. It is
+	// called once, perhaps with nobody.
 	connect func(context.Context) (send func(context.Context, []*member[Ask, Answer]) (short bool), err error)
 	// unsent is the error of a call whose context has ended before it was sent.
 	unsent func(error) error
 	// least is what a member must have left to be sent with others: their answer may take longer.
-	least time.Duration
+	least    time.Duration
+	connects time.Duration // bounds the wait for a connection
 
 	mu       sync.Mutex
 	waiting  [kv.Urgencies][]*member[Ask, Answer] // the most urgent last, each in the order of arrival
@@ -98,19 +98,27 @@ func (q *queue[Ask, Answer]) do(m *member[Ask, Answer]) (alone bool, err error) 
 		return m.alone, m.err
 	case <-m.ctx.Done():
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	if q.leave(m) {
+		return false, notSent{q.unsent(m.ctx.Err())}
+	}
 	select {
 	case <-m.over: // both at once: the answer is worth more
 		return m.alone, m.err
 	default:
-	}
-	if m.sent {
 		return false, m.ctx.Err()
 	}
-	m.gone = true
-	q.count--
-	return false, notSent{q.unsent(m.ctx.Err())}
+}
+
+// leave takes a member that was not sent out of the queue.
+func (q *queue[Ask, Answer]) leave(m *member[Ask, Answer]) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !m.sent {
+		m.gone = true
+		m.ask = *new(Ask) // it may be large
+		q.count--
+	}
+	return m.gone
 }
 
 // begin starts groups while calls wait and places are free. The caller holds the lock.
@@ -128,7 +136,7 @@ func (q *queue[Ask, Answer]) begin() {
 // carry sends a group, and begins another if calls have come meanwhile. When it has a connection, it
 // calls gather for the members. The context ends all that it does.
 func (q *queue[Ask, Answer]) carry(ctx context.Context, gather func() []*member[Ask, Answer]) []*member[Ask, Answer] {
-	connecting, stop := context.WithTimeout(ctx, unbounded)
+	connecting, stop := context.WithTimeout(ctx, q.connects)
 	send, err := q.connect(connecting)
 	stop()
 	group := gather()
@@ -161,6 +169,10 @@ func (q *queue[Ask, Answer]) take() (group []*member[Ask, Answer]) {
 	for u := len(q.waiting) - 1; u >= 0; u-- {
 		for len(q.waiting[u]) > 0 {
 			m := q.waiting[u][0]
+			if m.gone {
+				q.waiting[u] = q.waiting[u][1:]
+				continue
+			}
 			fresh := 0
 			for _, k := range m.keys {
 				if !keys[k] {
@@ -168,13 +180,10 @@ func (q *queue[Ask, Answer]) take() (group []*member[Ask, Answer]) {
 				}
 			}
 			alone := len(m.keys) > q.most || m.left() < q.least
-			if !m.gone && !alone && len(group) > 0 && (len(keys)+fresh > q.most || bytes+m.bytes > mostBytes) {
+			if !alone && len(group) > 0 && (len(keys)+fresh > q.most || bytes+m.bytes > mostBytes) {
 				return group
 			}
 			q.waiting[u] = q.waiting[u][1:]
-			if m.gone {
-				continue
-			}
 			m.sent = true
 			q.count--
 			if alone {

@@ -73,7 +73,7 @@ func newFake(takes time.Duration) *fake {
 		return short
 	}
 	f.queue = &queue[string, string]{
-		most: mostKeys, least: 10 * time.Millisecond, unsent: func(err error) error { return err },
+		most: mostKeys, least: 10 * time.Millisecond, connects: time.Minute, unsent: func(err error) error { return err },
 		connect: func(context.Context) (func(context.Context, []*member[string, string]) bool, error) {
 			time.Sleep(f.connects)
 			f.mu.Lock()

@@ -7,8 +7,8 @@
 // run with the rights of their owner, so replicas have no right to the tables themselves. The
 // schema belongs to Quorate alone.
 //
-// Connections may go through PgBouncer in transaction mode: every call is one statement. It is
-// prepared once per connection where no pooler is between.
+// Connections may go through PgBouncer in transaction mode: every call is one statement, after a look
+// at what a new connection is. It is prepared once per connection where no pooler is between.
 //
 // # Tables
 //
@@ -40,6 +40,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ type Store struct {
 
 	commits queue[transaction, kv.Outcome]
 	reads   queue[[]kv.Key, found]
-	single  chan struct{} // a place for each transaction that goes alone; groups keep connections besides
+	single  chan struct{} // a place for each transaction that goes alone, fewer than connections
 }
 
 // found is what a Read returns.
@@ -122,8 +123,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	short := c.Timeout / 4
+	if config.PingTimeout == 0 { // else a dead connection would cost a call all of its time
+		config.PingTimeout = cmp.Or(short, time.Second)
+	}
 	s.commits.connect, s.commits.unsent, s.commits.least, s.commits.most = s.connectToCommit, s.noConnection, short, mostKeys
 	s.reads.connect, s.reads.unsent, s.reads.least, s.reads.most = s.connectToRead, s.noConnection, short, mostKeys
+	s.commits.connects, s.reads.connects = cmp.Or(c.Timeout, connectTimeout), cmp.Or(c.Timeout, connectTimeout)
 	s.single = make(chan struct{}, max(1, int(config.MaxConns)-2*mostGroups))
 	return s, nil
 }

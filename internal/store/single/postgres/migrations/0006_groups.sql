@@ -40,7 +40,8 @@ END $$;
 -- commit_group decides transactions one after the other, each as commit_records would, and commits
 -- those that win together. Each sees what those before it have written. A transaction with a key that
 -- another session holds is not decided, unless it waits for its keys. An error ends them all. What it
--- answers counts only when all is committed, also for those that lost: perhaps to one of them.
+-- answers counts only when all is committed. Who lost may have lost to a transaction before it, whose
+-- writes are undone if the commit fails.
 -- Arguments: durable as of life, whether to wait for keys (only with a single transaction: several could
 -- wait for each other in a circle), and the patience in milliseconds (0: no bound); for each transaction
 -- the life, and the number of its keys; and for the keys of all, one transaction after the other,
@@ -52,7 +53,7 @@ RETURNS TABLE (decided boolean, won boolean, written bigint, life text, clock bi
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    row_patience CONSTANT bigint := 50; -- for rows, which only those lock that lock no keys
+    row_patience CONSTANT bigint := 50; -- for rows that sessions lock without their keys: trigger_job, or psql
     locked boolean[];
     hash bigint;
     found_version bigint;
