@@ -120,6 +120,35 @@ func TestOverviewInWords(t *testing.T) {
 	}
 }
 
+// A job whose last tick did not succeed stays in sight, however many ticks of others came since, and however long
+// ago it was.
+func TestOverviewSaysWhoIsInNeed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now().Truncate(time.Second)
+	for n := range 430 {
+		r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: ledger.Skipped, Reason: ledger.TextReason("x")})
+	}
+	page := func(who secret) string {
+		_, text, _ := strings.Cut(string(r.ask(who, "GET", "/?range=15m", "").body), `id="needs"`)
+		text, _, _ = strings.Cut(text, "</section>")
+		return text
+	}
+	text := page(viewer)
+	for _, want := range []string{">report</b>", "failed", "3 in a row · never succeeded"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("needs you lacks %q: %s", want, text)
+		}
+	}
+	if strings.Contains(text, "sweep") || strings.Contains(text, "Trigger") || !strings.Contains(page(operator), "/jobs/report/trigger") {
+		t.Errorf("needs you has what it should not, or an operator cannot trigger: %s", text)
+	}
+	r.run(now.Add(time.Second), ledger.Succeeded)
+	if text := page(viewer); text != "" {
+		t.Errorf("after a success: %s", text)
+	}
+}
+
 // Where there are more ticks in the range than are drawn, the overview says which. What
 // failed and what was missed is counted for 24 hours all the same, whatever the range is.
 func TestOverviewSaysWhatItCounts(t *testing.T) {

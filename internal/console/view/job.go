@@ -56,7 +56,7 @@ func (j Job) Trouble() string {
 }
 
 // jobs lists the versions of all jobs, or of the named ones, with the last tick of each. One
-// request reads the last records of all jobs, and two at most more of those that did not succeed. See
+// request reads the last records of all jobs, and one more of those that did not succeed. See
 // markPaused for pauses.
 func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, error) {
 	now, versions := time.Now(), d.of(names)
@@ -69,7 +69,7 @@ func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, 
 	if err != nil {
 		return nil, err
 	}
-	standing, err := standings(ctx, r.Records.Ledger, keys, ends)
+	standing, err := r.standings(ctx, keys, ends)
 	if err != nil {
 		return nil, err
 	}

@@ -160,13 +160,15 @@ func rowsOf[T, R any](list []T, err error, row func(T) R) ([]R, error) {
 	return rows, nil
 }
 
-// A DirectoryCache caches the directory for servers. Concurrent readers share one read.
+// A DirectoryCache caches the directory for servers, and what was read deep in the ledger of jobs in need.
+// Concurrent readers share one read.
 type DirectoryCache struct {
 	// For is how long a directory is kept after its read began.
 	For time.Duration
 
-	mu   sync.Mutex
-	last *reading
+	mu        sync.Mutex
+	last      *reading
+	standings map[string]deepStanding // by key
 }
 
 // A reading is a read of the directory, finished or not.

@@ -3,7 +3,9 @@ package view
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -47,46 +49,82 @@ func standingOf(newest ledger.Skimmed) (s Standing) {
 	return s
 }
 
-// Bounds of what is read to find the last success of jobs whose newest ticks have none.
+// Bounds of what is read at once to find the last success of jobs whose newest ticks have none.
 const (
-	mostSearched = 50 // jobs, those whose ticks are the latest
-	deepest      = 96 // records of each
+	mostSearched = 20 // jobs, those whose ticks are the latest; the next read goes on with others
+	deepest      = 48 // records of each
 )
 
 // standings are those of jobs, of which the newest entries are known. Of jobs without a success among
-// them it reads more, in two calls at most.
-func standings(ctx context.Context, store ledger.Skimmer, keys []string, newest []ledger.Skimmed) ([]Standing, error) {
-	newest = slices.Clone(newest)
-	for _, limit := range []int{16, deepest} {
-		var open []int
-		for i, n := range newest {
-			if !n.Rest.IsZero() && standingOf(n).Good.Tick.IsZero() {
+// them it reads more, once for each new tick.
+func (r Reader) standings(ctx context.Context, keys []string, newest []ledger.Skimmed) ([]Standing, error) {
+	list, open := make([]Standing, len(keys)), []int{}
+	for i, n := range newest {
+		var known bool
+		if list[i], known = r.Cache.standing(keys[i], n); !known {
+			list[i] = standingOf(n)
+			if list[i].Good.Tick.IsZero() && !n.Rest.IsZero() {
 				open = append(open, i)
 			}
 		}
-		slices.SortStableFunc(open, func(x, y int) int { return newest[y].Rest.Compare(newest[x].Rest) })
-		open = open[:min(len(open), mostSearched)]
-		if len(open) == 0 {
-			break
-		}
-		var ask []ledger.Stretch
-		for _, i := range open {
-			ask = append(ask, ledger.Stretch{Job: keys[i], Limit: limit})
-		}
-		found, err := store.Skim(ctx, ask, true)
-		if err != nil {
-			return nil, err
-		}
-		for n, i := range open {
-			newest[i] = found[n]
-		}
 	}
-	var list []Standing
-	for _, n := range newest {
-		list = append(list, standingOf(n))
+	slices.SortStableFunc(open, func(x, y int) int { return newest[y].Rest.Compare(newest[x].Rest) })
+	open = open[:min(len(open), mostSearched)]
+	if len(open) == 0 {
+		return list, nil
 	}
-	return list, nil
+	var ask []ledger.Stretch
+	for _, i := range open {
+		ask = append(ask, ledger.Stretch{Job: keys[i], Limit: deepest})
+	}
+	found, err := r.Records.Ledger.Skim(ctx, ask, true)
+	for n, f := range found {
+		i := open[n]
+		list[i] = standingOf(f)
+		r.Cache.keepStanding(keys[i], newest[i], list[i])
+	}
+	return list, err
 }
+
+// A deepStanding is the standing of a job whose newest entries were these.
+type deepStanding struct {
+	newest string
+	Standing
+}
+
+// newestText tells newest entries apart.
+func newestText(n ledger.Skimmed) string {
+	var text strings.Builder
+	for _, e := range n.Entries {
+		fmt.Fprint(&text, e.ID(), e.Token, e.Outcome, e.Finished.UnixMilli(), " ")
+	}
+	return text.String()
+}
+
+func (s *DirectoryCache) standing(key string, newest ledger.Skimmed) (Standing, bool) {
+	if s == nil {
+		return Standing{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.standings[key]
+	return d.Standing, ok && d.newest == newestText(newest)
+}
+
+func (s *DirectoryCache) keepStanding(key string, newest ledger.Skimmed, now Standing) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.standings == nil || len(s.standings) >= mostStandings {
+		s.standings = map[string]deepStanding{}
+	}
+	s.standings[key] = deepStanding{newestText(newest), now}
+}
+
+// mostStandings bounds those that are kept.
+const mostStandings = 10_000
 
 // InNeed returns the served jobs whose last tick did not succeed: the rarest first, since nobody else will notice
 // them, and of jobs that are equally rare those that failed last.

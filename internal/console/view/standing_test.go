@@ -41,7 +41,7 @@ func TestStandings(t *testing.T) {
 		since  bool
 	}{
 		"missed": {true, 3, missed, false}, "paused": {true, 2, missed, false},
-		"long paused": {false, 0, "", true}, "long missed": {true, 96, missed, true},
+		"long paused": {false, 0, "", true}, "long missed": {true, 48, missed, true},
 	}
 	for _, j := range p.Items {
 		w, s := want[j.Job], j.Standing
@@ -67,10 +67,10 @@ func TestStandingsAreBounded(t *testing.T) {
 	if _, err := r.Jobs(t.Context(), view.JobQuery{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := reads.reads.Load(); n != 3 {
+	if n := reads.reads.Load(); n != 2 {
 		t.Errorf("%d reads", n)
 	}
-	if n := reads.entries.Load(); n > 200*3+50*(16+30) {
+	if n := reads.entries.Load(); n > 200*3+20*30 {
 		t.Errorf("%d entries were read", n)
 	}
 }
