@@ -181,7 +181,7 @@ func final(err error) bool {
 // answered repeats a call that may be repeated, and that a busy store has not answered.
 func answered(call func() error) (err error) {
 	for range 4 {
-		if err = call(); !errors.Is(err, locking.ErrNoQuorum) {
+		if err = call(); !errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, locking.ErrSilent) {
 			break
 		}
 	}

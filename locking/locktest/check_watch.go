@@ -26,7 +26,7 @@ func (r replica) seen(req locking.Request, start uint64) []error {
 	w := r.Locker.(locking.Watcher).Watch(req, start)
 	all := make([]error, looks)
 	for i := range all {
-		all[i] = w.Look(r.Context())
+		all[i] = answered(func() error { return w.Look(r.Context()) })
 	}
 	return all
 }

@@ -124,7 +124,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	short := c.Timeout / 4
 	if config.PingTimeout == 0 { // else a dead connection would cost a call all of its time
-		config.PingTimeout = cmp.Or(short, time.Second)
+		config.PingTimeout = cmp.Or(c.Timeout/2, time.Second)
 	}
 	s.commits.connect, s.commits.unsent, s.commits.least, s.commits.most = s.connectToCommit, s.noConnection, short, mostKeys
 	s.reads.connect, s.reads.unsent, s.reads.least, s.reads.most = s.connectToRead, s.noConnection, short, mostKeys
