@@ -77,15 +77,14 @@ type single struct {
 	namespaces atomic.Int32
 }
 
-// connect opens a namespace that nobody has used, and declares it new. On a busy machine calls may take
-// most of the timeout.
-func (s *single) connect(tb testing.TB, timeout time.Duration) func() *Cluster {
+// connect opens a namespace that nobody has used, and declares it new.
+func (s *single) connect(tb testing.TB) func() *Cluster {
 	tb.Helper()
 	node := s.node
 	node.Name = membership.SingleName
 	cfg := membership.Config{
 		Namespace: fmt.Sprint("n", s.namespaces.Add(1)), Nodes: []membership.NodeConfig{node}, Copies: s.copies,
-		Timeout: timeout, Grace: time.Minute,
+		Timeout: 500 * time.Millisecond, Grace: time.Minute,
 	}
 	open := func() *Cluster {
 		tb.Helper()
@@ -117,17 +116,13 @@ func lockerOf(tb testing.TB, c *Cluster) locking.Locker {
 	return l
 }
 
-const (
-	generous   = 5 * time.Second
-	short      = 500 * time.Millisecond
-	shortLease = 2100 * time.Millisecond // more than four short timeouts
-)
+const shortLease = 2100 * time.Millisecond // more than four timeouts
 
 func (s *single) locks(t *testing.T) {
 	locktest.Run(t, locktest.Backend{
 		New: func(tb testing.TB) func(string) locking.Locker {
 			tb.Helper()
-			open := s.connect(tb, short)
+			open := s.connect(tb)
 			return func(string) locking.Locker { return lockerOf(tb, open()) }
 		},
 		Long: 20 * shortLease, Short: shortLease,
@@ -141,7 +136,7 @@ func (s *single) backend() schedtest.LedgerBackend {
 	return schedtest.LedgerBackend{
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
-			c := s.connect(tb, generous)()
+			c := s.connect(tb)()
 			return lockerOf(tb, c), c.Ledger
 		},
 		Short: shortLease, Keep: jobs.MaxKeep,
@@ -152,7 +147,7 @@ func (s *single) roster(t *testing.T) {
 	schedtest.RunRoster(t, schedtest.RosterBackend{
 		New: func(tb testing.TB) roster.Roster {
 			tb.Helper()
-			return quorumledger.New(s.connect(tb, generous)().Set)
+			return quorumledger.New(s.connect(tb)().Set)
 		},
 	})
 }
@@ -161,7 +156,7 @@ func (s *single) commands(t *testing.T) {
 	schedtest.RunCommands(t, schedtest.CommandsBackend{
 		New: func(tb testing.TB) commands.Store {
 			tb.Helper()
-			return quorumcommands.New(s.connect(tb, generous)().Set)
+			return quorumcommands.New(s.connect(tb)().Set)
 		},
 	})
 }
