@@ -133,6 +133,9 @@ func (b *tab) load(what string, step chromedp.Action[chromedp.Void]) int64 {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	reply, err := chromedp.RunResponse(ctx, step)
+	for tries := 1; err != nil && strings.Contains(err.Error(), "Could not find node") && tries < 5; tries++ { // a live update has replaced it
+		reply, err = chromedp.RunResponse(ctx, step)
+	}
 	if err != nil {
 		b.t.Fatalf("%s: %s: %v\n%s", b.where(), what, err, b.text())
 	}
