@@ -88,6 +88,7 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 	if host.Control.Cache == nil {
 		host.Control.Cache = &view.DirectoryCache{For: keepDirectory}
 	}
+	host.Control.Standings = new(view.Standings)
 	section := &config.Config{HTTP: cfg.HTTP}
 	if c := host.Control; c.Records.Ledger == nil || c.Records.Roster == nil || c.Records.Commands == nil || c.Claims == nil || c.Health == nil {
 		return nil, errors.New("web: Control is required, with its Records, Claims and Health")

@@ -135,7 +135,7 @@ func TestOverviewSaysWhoIsInNeed(t *testing.T) {
 		return text
 	}
 	text := page(viewer)
-	for _, want := range []string{">report</b>", "failed", "3 in a row · never succeeded"} {
+	for _, want := range []string{">report</b>", "failed", "3 in a row · no success in the ledger"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("needs you lacks %q: %s", want, text)
 		}

@@ -160,7 +160,8 @@ func (c *checker) explained(row Row) bool {
 		}
 		for _, s := range l.about(row.Tick, Won) {
 			if s.Token == row.Token { // it may have recorded that it had lost its lease, and not logged the end
-				return l.Killed && (row.Outcome == ledger.Interrupted || row.Outcome == ledger.LeaseLost)
+				lost := row.Outcome == ledger.LeaseLost && len(l.about(row.Tick, Lost)) > 0
+				return l.Killed && (row.Outcome == ledger.Interrupted || lost)
 			}
 		}
 	}

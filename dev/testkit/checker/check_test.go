@@ -388,12 +388,16 @@ func TestRenamedJob(t *testing.T) {
 // the end.
 func TestKilledBeforeItLoggedTheEnd(t *testing.T) {
 	t.Parallel()
-	for _, killed := range []bool{true, false} {
+	for _, c := range []struct{ killed, lost bool }{{true, true}, {true, false}, {false, true}} {
 		r := honest()
 		row(&r, 50).Outcome, row(&r, 50).Code = ledger.LeaseLost, "lost"
-		r.Incarnations[1].Killed = killed
-		if violations := checker.Check(r); (len(violations) == 0) != killed {
-			t.Errorf("killed %t: %v", killed, violations)
+		b := &r.Incarnations[1]
+		b.Killed = c.killed
+		if c.lost {
+			b.Reports = append(b.Reports, checker.Report{Tick: tick(50), What: checker.Lost, At: at(53), Token: row(&r, 50).Token})
+		}
+		if violations := checker.Check(r); (len(violations) == 0) != (c.killed && c.lost) {
+			t.Errorf("killed %t, lost %t: %v", c.killed, c.lost, violations)
 		}
 	}
 }

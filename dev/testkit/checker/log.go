@@ -11,9 +11,10 @@ import (
 // messageKinds are the messages that a replica logs of ticks.
 func messageKinds() map[string]What {
 	return map[string]What{
-		"tick won":     Won,
-		"run ended":    Ended,
-		"not run here": NoRun,
+		"tick won":                            Won,
+		"run ended":                           Ended,
+		"not run here":                        NoRun,
+		"lease lost: the run is told to stop": Lost,
 		"the ledger may not have the end of the run": Unsure,
 		"a tick without a run was not recorded":      Unstored,
 	}

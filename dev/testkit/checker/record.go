@@ -108,6 +108,7 @@ type What string
 // The kinds of reports.
 const (
 	Won      What = "won"      // it has claimed the tick
+	Lost     What = "lost"     // its run has lost its lease
 	Ended    What = "ended"    // its run has ended, with Outcome
 	Unsure   What = "unsure"   // the ledger may not have the end of its run
 	NoRun    What = "no run"   // the tick does not run here, with Outcome and Code

@@ -55,10 +55,10 @@ type overviewData struct {
 	entries  []ledger.Entry
 	next     view.Page[view.Next]
 	open     view.OpenCommands
-	jobs     []view.Job // all
-	asked    time.Time  // start of the range
-	since    time.Time  // start of the entries
-	cut      bool       // there are too many entries for the range
+	inNeed   []view.JobInNeed
+	asked    time.Time // start of the range
+	since    time.Time // start of the entries
+	cut      bool      // there are too many entries for the range
 	problems []view.JobProblems
 	unknown  error // why the rest is empty
 }
@@ -129,17 +129,6 @@ func readOverview(ctx context.Context, v *visit, span time.Duration) *overviewDa
 		data.open, err = lastKnown(v, "open", func() (view.OpenCommands, error) { return v.p.cfg.Control.OpenCommands(ctx) })
 		return err
 	})
-	part(func() (err error) {
-		p, err := lastKnown(v, "jobs", func() (view.Page[view.Job], error) {
-			p, err := v.p.cfg.Control.Jobs(ctx, view.JobQuery{})
-			if len(p.Items) > 0 { // only their pauses may be unknown
-				err = nil
-			}
-			return p, err
-		})
-		data.jobs = p.Items
-		return err
-	})
 	part(func() error { return data.readLatest(ctx) })
 	wg.Wait()
 	if !v.Stale.IsZero() { // none of them starts before the nodes answer again
@@ -148,7 +137,7 @@ func readOverview(ctx context.Context, v *visit, span time.Duration) *overviewDa
 	return data
 }
 
-// readLatest reads the latest ticks of the range, and the problems of the last 24 hours.
+// readLatest reads the latest ticks of the range, the jobs in need, and the problems of the last 24 hours.
 func (data *overviewData) readLatest(ctx context.Context) error {
 	p, err := lastKnown(data.visit, "latest "+data.query.Get("range"), func() (view.EntryPage, error) {
 		return data.p.cfg.Control.Recent(ctx, view.EntryQuery{Limit: overviewTicks, Ticks: true, Since: data.asked})
@@ -162,6 +151,12 @@ func (data *overviewData) readLatest(ctx context.Context) error {
 	if data.cut = !p.Next.IsZero() && len(p.Entries) > 0; data.cut {
 		data.since = p.Entries[len(p.Entries)-1].OrderKey()
 		from = data.since.Add(time.Millisecond)
+	}
+	data.inNeed, err = lastKnown(data.visit, "in need", func() ([]view.JobInNeed, error) {
+		return data.p.cfg.Control.InNeed(ctx, p.Newest, data.Now)
+	})
+	if err != nil {
+		return err
 	}
 	data.problems, err = lastKnown(data.visit, "problems", func() ([]view.JobProblems, error) {
 		return data.p.problems.Read(ctx, data.p.cfg.Control.Reader, p.Entries, from, data.Now)
@@ -245,12 +240,12 @@ func (data *overviewData) needs() (list []need, more int) {
 	if data.unknown != nil {
 		return nil, 0
 	}
-	jobs := view.InNeed(data.jobs, data.Now)
-	for _, j := range jobs[:min(len(jobs), overviewNeeds)] {
-		s := j.Standing
-		list = append(list, need{j.Job, view.NewTick(s.Last.Named(j.Job)), data.story(s), cmp.Or(view.Why(s.Last.Reason.String(), firstLine(s.Last.Error)), "no reason is known")})
+	for _, j := range data.inNeed[:min(len(data.inNeed), overviewNeeds)] {
+		list = append(list, need{
+			j.Job, view.NewTick(j.Last.Named(j.Job)), data.story(j.Standing), cmp.Or(view.Why(j.Last.Reason.String(), firstLine(j.Last.Error)), "no reason is known"),
+		})
 	}
-	return list, len(jobs) - len(list)
+	return list, len(data.inNeed) - len(list)
 }
 
 // story says of a job in need since when it is, as far as its ticks were read.
@@ -270,9 +265,9 @@ func (data *overviewData) story(s view.Standing) string {
 	case !s.Good.Tick.IsZero():
 		parts = append(parts, "last good "+ago(s.Good.OrderKey().Sub(data.Now)))
 	case s.Since.IsZero():
-		parts = append(parts, "never succeeded")
+		parts = append(parts, "no success in the ledger")
 	default:
-		parts = append(parts, "no success since "+data.clock(s.Since))
+		parts = append(parts, "no success back to "+data.clock(s.Since))
 	}
 	return strings.Join(parts, " · ")
 }

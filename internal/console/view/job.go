@@ -26,7 +26,7 @@ type Job struct {
 	LastOutcome  *ledger.Outcome `json:"last_outcome" jsonschema:"Its outcome."`
 	LastReplica  *string         `json:"last_replica" jsonschema:"Replica that ran it."`
 	LastSuccess  *string         `json:"last_success" jsonschema:"Last tick that succeeded; null: none of those that were read."`
-	Unsuccessful int             `json:"unsuccessful" jsonschema:"Ticks since then that did not succeed, skipped ones not counted; at least so many if last_success is null."`
+	Unsuccessful int             `json:"unsuccessful" jsonschema:"Ticks since then that did not succeed, without those that were skipped, run or cannot be read; at least so many if last_success is null."`
 	Published    *string         `json:"published" jsonschema:"When a replica last published this version; replicas repeat it every few minutes."`
 	Since        *string         `json:"since" jsonschema:"Since when replicas serve this version, without another one in between; null from older releases."`
 	PublishedBy  *string         `json:"published_by" jsonschema:"That replica."`
@@ -38,8 +38,6 @@ type Job struct {
 
 	// Info is what was published.
 	Info roster.JobInfo `json:"-"`
-	// Standing is how its latest ticks ended.
-	Standing Standing `json:"-"`
 }
 
 // Trouble says how many ticks in a row did not succeed, "" if the last outcome says all.
@@ -80,7 +78,7 @@ func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, 
 			Description: Optional(v.Description), Published: Stamp(v.Published), Since: Stamp(v.Since), PublishedBy: Optional(v.Replica),
 			JitterMillis: Optional(v.Jitter.Milliseconds()),
 			Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
-			Standing: standing[i], LastSuccess: Stamp(standing[i].Good.Tick), Unsuccessful: standing[i].InARow,
+			LastSuccess: Stamp(standing[i].Good.Tick), Unsuccessful: standing[i].InARow,
 		}
 		if s, err := v.Ticks(); err == nil { // else this release cannot read its schedule
 			for _, next := range v.Coming(s, now, 1, false) {

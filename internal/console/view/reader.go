@@ -39,8 +39,9 @@ type Reader struct {
 	// Served, if set, returns the schedule of a published job whose schedule was not
 	// published in full.
 	Served func(roster.JobInfo) (schedule.Schedule, bool)
-	// Cache, if set, caches the directory.
-	Cache *DirectoryCache
+	// Cache, if set, caches the directory, and Standings how jobs stand.
+	Cache     *DirectoryCache
+	Standings *Standings
 }
 
 // schedule returns the schedule of a published job.
@@ -160,15 +161,13 @@ func rowsOf[T, R any](list []T, err error, row func(T) R) ([]R, error) {
 	return rows, nil
 }
 
-// A DirectoryCache caches the directory for servers, and what was read deep in the ledger of jobs in need.
-// Concurrent readers share one read.
+// A DirectoryCache caches the directory for servers. Concurrent readers share one read.
 type DirectoryCache struct {
 	// For is how long a directory is kept after its read began.
 	For time.Duration
 
-	mu        sync.Mutex
-	last      *reading
-	standings map[string]deepStanding // by key
+	mu   sync.Mutex
+	last *reading
 }
 
 // A reading is a read of the directory, finished or not.

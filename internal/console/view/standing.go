@@ -3,19 +3,18 @@ package view
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A Standing says how the latest ticks of a job ended. Skipped ticks say nothing about it, and a run that
-// goes on says nothing yet.
+// A Standing says how the latest ticks of a job ended. Those that were skipped, that run or that cannot be
+// read say nothing about it.
 type Standing struct {
-	// Last is the newest tick that came to an end or was missed; zero: none of those that were read.
+	// Last is the newest tick that ended or was missed; zero: none of those that were read.
 	Last ledger.Entry
 	// Good is the newest success; zero: none of those that were read.
 	Good ledger.Entry
@@ -23,10 +22,9 @@ type Standing struct {
 	InARow int
 	// Since is the oldest tick that was read, if there are earlier ones, or the ledger has dropped some; else zero.
 	Since time.Time
+	// open: a run goes on, or another replica may run the last tick again.
+	open bool
 }
-
-// NeedsYou reports whether the last tick that says something did not succeed.
-func (s Standing) NeedsYou() bool { return s.InARow > 0 }
 
 // standingOf is that of a job with the entries, the newest first.
 func standingOf(newest ledger.Skimmed) (s Standing) {
@@ -34,11 +32,13 @@ func standingOf(newest ledger.Skimmed) (s Standing) {
 		s.Since = newest.Entries[len(newest.Entries)-1].OrderKey()
 	}
 	for _, e := range newest.Entries {
-		if e.Outcome == ledger.Skipped || e.Outcome == ledger.Running {
+		s.open = s.open || e.Outcome == ledger.Running
+		if e.Outcome == ledger.Skipped || e.Outcome == ledger.Running || e.Outcome == ledger.Unreadable {
 			continue
 		}
 		if s.Last.Tick.IsZero() {
 			s.Last = e
+			s.open = s.open || e.Outcome == ledger.Interrupted || e.Outcome == ledger.LeaseLost
 		}
 		if e.Outcome == ledger.Succeeded {
 			s.Good = e
@@ -56,16 +56,17 @@ const (
 )
 
 // standings are those of jobs, of which the newest entries are known. Of jobs without a success among
-// them it reads more, once for each new tick.
+// them it reads more.
 func (r Reader) standings(ctx context.Context, keys []string, newest []ledger.Skimmed) ([]Standing, error) {
-	list, open := make([]Standing, len(keys)), []int{}
+	list, open, now := make([]Standing, len(keys)), []int{}, time.Now()
 	for i, n := range newest {
-		var known bool
-		if list[i], known = r.Cache.standing(keys[i], n); !known {
-			list[i] = standingOf(n)
-			if list[i].Good.Tick.IsZero() && !n.Rest.IsZero() {
-				open = append(open, i)
-			}
+		list[i] = standingOf(n)
+		if !list[i].Good.Tick.IsZero() || n.Rest.IsZero() {
+			r.Standings.keep(keys[i], n, list[i], now)
+		} else if known, ok := r.Standings.at(keys[i], newestOf(n), now); ok {
+			list[i] = known
+		} else {
+			open = append(open, i)
 		}
 	}
 	slices.SortStableFunc(open, func(x, y int) int { return newest[y].Rest.Compare(newest[x].Rest) })
@@ -81,71 +82,112 @@ func (r Reader) standings(ctx context.Context, keys []string, newest []ledger.Sk
 	for n, f := range found {
 		i := open[n]
 		list[i] = standingOf(f)
-		r.Cache.keepStanding(keys[i], newest[i], list[i])
+		r.Standings.keep(keys[i], f, list[i], now)
 	}
 	return list, err
 }
 
-// A deepStanding is the standing of a job whose newest entries were these.
-type deepStanding struct {
-	newest string
+// newestOf is the order key of the newest entry; zero: there is none.
+func newestOf(n ledger.Skimmed) time.Time {
+	if len(n.Entries) > 0 {
+		return n.Entries[0].OrderKey()
+	}
+	return n.Rest
+}
+
+// Standings remembers how jobs stand until their next tick, and for readAgainAfter at most, since replicas record
+// some misses late. Its zero value is ready; nil remembers nothing. It may be used by many goroutines.
+type Standings struct {
+	mu    sync.Mutex
+	known map[string]knownStanding // by key
+}
+
+type knownStanding struct {
+	newest, read time.Time
 	Standing
 }
 
-// newestText tells newest entries apart.
-func newestText(n ledger.Skimmed) string {
-	var text strings.Builder
-	for _, e := range n.Entries {
-		fmt.Fprint(&text, e.ID(), e.Token, e.Outcome, e.Finished.UnixMilli(), " ")
-	}
-	return text.String()
-}
+// mostStandings bounds those that are kept; then they are read anew.
+const mostStandings = 10_000
 
-func (s *DirectoryCache) standing(key string, newest ledger.Skimmed) (Standing, bool) {
+// at returns the standing of a job whose newest entry has the order key.
+func (s *Standings) at(key string, newest, now time.Time) (Standing, bool) {
 	if s == nil {
 		return Standing{}, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d, ok := s.standings[key]
-	return d.Standing, ok && d.newest == newestText(newest)
+	k, ok := s.known[key]
+	return k.Standing, ok && k.newest.Equal(newest) && now.Sub(k.read) < readAgainAfter
 }
 
-func (s *DirectoryCache) keepStanding(key string, newest ledger.Skimmed, now Standing) {
-	if s == nil {
+// keep remembers a standing, unless it may change without a new tick.
+func (s *Standings) keep(key string, entries ledger.Skimmed, now Standing, read time.Time) {
+	if s == nil || now.open {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.standings == nil || len(s.standings) >= mostStandings {
-		s.standings = map[string]deepStanding{}
+	if s.known == nil || len(s.known) >= mostStandings {
+		s.known = map[string]knownStanding{}
 	}
-	s.standings[key] = deepStanding{newestText(newest), now}
+	s.known[key] = knownStanding{newestOf(entries), read, now}
 }
 
-// mostStandings bounds those that are kept.
-const mostStandings = 10_000
+// A JobInNeed is a job whose last tick did not succeed.
+type JobInNeed struct {
+	Job string
+	Standing
+	every time.Duration // between its next two ticks; the longest if it has fewer
+}
 
-// InNeed returns the served jobs whose last tick did not succeed: the rarest first, since nobody else will notice
-// them, and of jobs that are equally rare those that failed last.
-func InNeed(all []Job, now time.Time) []Job {
-	var list []Job
-	apart := map[string]time.Duration{} // by key: two versions of a job are one
-	for _, j := range all {
-		if _, known := apart[j.Key]; !known && j.Live && j.Standing.NeedsYou() {
-			list = append(list, j)
-			apart[j.Key] = apartOf(j, now)
+// InNeed returns the served jobs whose last tick did not succeed: the rarest first, since nobody else will
+// notice them, and of jobs that are equally rare those that failed last. Newest are the order keys of the newest
+// entries of all jobs, by key, as Recent returns them: only of jobs with a new one is anything read.
+func (r Reader) InNeed(ctx context.Context, newest map[string]time.Time, now time.Time) ([]JobInNeed, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	var ask []ledger.Stretch
+	var list []JobInNeed
+	add := func(key string, s Standing) {
+		if s.InARow > 0 {
+			list = append(list, JobInNeed{d.Last[key].Name, s, everyOf(d.Last[key].Ticks, now)})
 		}
 	}
-	slices.SortStableFunc(list, func(x, y Job) int {
-		return cmp.Or(cmp.Compare(apart[y.Key], apart[x.Key]), y.Standing.Last.OrderKey().Compare(x.Standing.Last.OrderKey()))
+	for _, key := range d.Keys {
+		if !d.Last[key].Live || newest[key].IsZero() {
+			continue
+		}
+		if s, known := r.Standings.at(key, newest[key], now); known {
+			add(key, s)
+			continue
+		}
+		keys, ask = append(keys, key), append(ask, ledger.Stretch{Job: key, Limit: lastRecords})
+	}
+	if len(ask) > 0 {
+		ends, err := r.Records.Ledger.Skim(ctx, ask, true)
+		if err != nil {
+			return nil, err
+		}
+		read, err := r.standings(ctx, keys, ends)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range read {
+			add(keys[i], s)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y JobInNeed) int {
+		return cmp.Or(cmp.Compare(y.every, x.every), y.Last.OrderKey().Compare(x.Last.OrderKey()))
 	})
-	return list
+	return list, nil
 }
 
-// apartOf is the time between the next two ticks of a job; the longest if it has fewer.
-func apartOf(j Job, now time.Time) time.Duration {
-	if s, err := j.Info.Ticks(); err == nil {
+func everyOf(ticks func() (schedule.Schedule, error), now time.Time) time.Duration {
+	if s, err := ticks(); err == nil { // else this release cannot read its schedule
 		if next := schedule.Preview(s, now, 2); len(next) == 2 {
 			return next[1].Tick.Sub(next[0].Tick)
 		}

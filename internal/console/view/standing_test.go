@@ -34,19 +34,10 @@ func TestStandings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]struct {
-		needs  bool
-		inARow int
-		last   ledger.Outcome
-		since  bool
-	}{
-		"missed": {true, 3, missed, false}, "paused": {true, 2, missed, false},
-		"long paused": {false, 0, "", true}, "long missed": {true, 48, missed, true},
-	}
+	want := map[string]int{"missed": 3, "paused": 2, "long paused": 0, "long missed": 48}
 	for _, j := range p.Items {
-		w, s := want[j.Job], j.Standing
-		if s.NeedsYou() != w.needs || s.InARow != w.inARow || s.Last.Outcome != w.last || s.Since.IsZero() == w.since || !s.Good.Tick.IsZero() {
-			t.Errorf("%s: %d in a row, last %q at %s, last good %s, read since %s", j.Job, s.InARow, s.Last.Outcome, s.Last.Tick, s.Good.Tick, s.Since)
+		if j.Unsuccessful != want[j.Job] || j.LastSuccess != nil {
+			t.Errorf("%s: %d without success, the last at %s, want %d", j.Job, j.Unsuccessful, view.Text(j.LastSuccess), want[j.Job])
 		}
 	}
 	if len(p.Items) != len(want) {
@@ -75,26 +66,55 @@ func TestStandingsAreBounded(t *testing.T) {
 	}
 }
 
-// Who has the rarest ticks comes first, and a job that nobody serves is not in need.
+// Who has the rarest ticks comes first, and a job that nobody serves is not in need. Nothing is read again of jobs
+// without a new tick, but of those whose last tick may run again.
 func TestInNeed(t *testing.T) {
 	t.Parallel()
-	now := start
-	job := func(name, schedule string, last time.Duration, live bool) view.Job {
-		j := view.Job{Job: name, Key: name, Live: live, Info: roster.JobInfo{Name: name, Schedule: schedule, Definition: `{"spec":"` + schedule + `"}`, Timezone: "UTC"}}
-		j.Standing = view.Standing{InARow: 1, Last: ledger.Entry{Job: name, Tick: now.Add(-last), Outcome: ledger.Failed}}
-		return j
+	var entries []ledger.Entry
+	for second, job := range []string{"often", "later", "earlier", "nightly", "gone", "good"} {
+		outcome := ledger.Missed
+		if job == "good" {
+			outcome = ledger.Skipped
+		}
+		entries = append(entries, skipped(job, 100-second, outcome, ""))
 	}
-	good := job("good", "@hourly", time.Minute, true)
-	good.Standing.InARow = 0
-	list := view.InNeed([]view.Job{
-		job("often", "@every 10s", time.Second, true), job("nightly", "@daily", 20*time.Hour, true), job("later", "@hourly", time.Minute, true),
-		job("earlier", "@hourly", 2*time.Hour, true), job("earlier", "@hourly", 2*time.Hour, true), job("gone", "@yearly", time.Hour, false), good,
-	}, now)
-	var names []string
-	for _, j := range list {
-		names = append(names, j.Job)
+	r, reads := cluster(t, entries)
+	r.Standings = new(view.Standings)
+	served := []roster.JobInfo{{Name: "gone", Schedule: "@hourly", Definition: `{"spec":"@hourly"}`, Timezone: "UTC", Replica: "z", Published: start.Add(time.Hour), ConfigHash: "z"}}
+	for job, spec := range map[string]string{"often": "@every 10s", "nightly": "@daily", "later": "@hourly", "earlier": "@hourly", "good": "@hourly"} {
+		served = append(served, roster.JobInfo{Name: job, Schedule: spec, Definition: `{"spec":"` + spec + `"}`, Timezone: "UTC", Replica: "a", Published: start.Add(time.Hour), ConfigHash: "c"})
 	}
-	if !slices.Equal(names, []string{"nightly", "later", "earlier", "often"}) {
-		t.Errorf("in need are %q", names)
+	if err := r.Records.Roster.Publish(t.Context(), served); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Records.Roster.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady, Started: start.Add(2 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	inNeed := func() (names []string, read int64) {
+		t.Helper()
+		p, err := r.Recent(t.Context(), view.EntryQuery{Limit: 1, Ticks: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := reads.reads.Load()
+		list, err := r.InNeed(t.Context(), p.Newest, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range list {
+			names = append(names, j.Job)
+		}
+		return names, reads.reads.Load() - before
+	}
+	for _, want := range []int64{1, 0} {
+		if names, n := inNeed(); !slices.Equal(names, []string{"nightly", "later", "earlier", "often"}) || n != want {
+			t.Errorf("in need are %q, by %d reads, want %d", names, n, want)
+		}
+	}
+	if _, err := reads.Record(t.Context(), skipped("good", 200, ledger.Missed, "")); err != nil {
+		t.Fatal(err)
+	}
+	if names, n := inNeed(); !slices.Equal(names, []string{"nightly", "good", "later", "earlier", "often"}) || n != 1 {
+		t.Errorf("after another tick: %q, by %d reads", names, n)
 	}
 }

@@ -1,8 +1,8 @@
 -- Commits in groups: many transactions with one flush to the disk. And cheaper forms of what each call does.
 -- Arguments: none. Runs with the schema as search_path, which the functions keep.
 
--- life, as before. As an expression, pg_control_system needs no plan of its own.
--- Arguments: as before.
+-- life, as it was: as an expression, pg_control_system needs no plan of its own.
+-- Arguments: durable is true where the service promises that no failover forgets anything.
 CREATE OR REPLACE FUNCTION life(durable boolean) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -20,9 +20,10 @@ BEGIN
     RETURN (pg_control_system()).system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
 END $$;
 
--- read_records, as before, with one statement for all keys. OFFSET 0 makes it look up one key after the
+-- read_records, as it was, with one statement for all keys. OFFSET 0 makes it look up one key after the
 -- other, whatever the planner expects.
--- Arguments: as before.
+-- Arguments: durable as of life, and the parts of the keys. At says which of them a row is,
+-- from 1; the row of the stamp has none.
 CREATE OR REPLACE FUNCTION read_records(durable boolean, kinds text[], names text[], subs text[])
 RETURNS TABLE (life text, clock bigint, at int, name text, sub text, version bigint, value text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET exit_on_error = off SET work_mem = '16MB' SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
