@@ -39,7 +39,7 @@ func TestGroups(t *testing.T) {
 	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
 	for name, test := range map[string]func(*testing.T, *world){
 		"DecideEach": decideEach, "LeaveLocked": leaveLocked, "HaveNoPoison": haveNoPoison, "CutOff": groupsCutOff,
-		"LetLifeChange": letLifeChange, "ShareFewConnections": shareFewConnections, "PrepareWithoutPooler": prepareWithoutPooler,
+		"LetLifeChange": letLifeChange, "ShareFewConnections": shareFewConnections, "PrepareWithoutPooler": prepareWithoutPooler, "LoseStatements": loseStatements, "ExtendBesideLocks": extendBesideLocks,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -280,7 +280,6 @@ func (*preparations) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEnd
 
 // Statements are prepared on the server itself, unless the URL forbids it, and never behind a pooler.
 func prepareWithoutPooler(t *testing.T, w *world) {
-	schema := w.migrated(t)
 	for name, test := range map[string]struct {
 		url      string
 		prepares bool
@@ -290,18 +289,8 @@ func prepareWithoutPooler(t *testing.T, w *world) {
 		"without a cache":  {w.URL() + "&statement_cache_capacity=0", false},
 		"behind PgBouncer": {w.Bouncer(t), false},
 	} {
-		config, err := pgxpool.ParseConfig(test.url)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var prepared preparations
-		config.ConnConfig.Tracer = &prepared
-		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(pool.Close)
-		s := open(t, postgres.Config{Pool: pool, Schema: schema})
+		s := w.pooled(t, test.url, 0, func(c *pgxpool.Config) { c.ConnConfig.Tracer = &prepared })
 		for range 3 {
 			write(t, s, `1`)
 		}
@@ -309,4 +298,81 @@ func prepareWithoutPooler(t *testing.T, w *world) {
 			t.Errorf("%s: %d statements were prepared", name, n)
 		}
 	}
+}
+
+// pooled opens a store with a pool of a service.
+func (w *world) pooled(t *testing.T, url string, timeout time.Duration, change func(*pgxpool.Config)) *postgres.Store {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return open(t, postgres.Config{Pool: pool, Schema: w.migrated(t), Timeout: timeout})
+}
+
+// Where a hook of the pool, or a pooler after all, drops what was prepared, no call fails.
+func loseStatements(t *testing.T, w *world) {
+	s := w.pooled(t, w.URL(), 0, func(c *pgxpool.Config) {
+		c.AfterRelease = func(conn *pgx.Conn) bool {
+			_, err := conn.Exec(context.Background(), "DEALLOCATE ALL", pgx.QueryExecModeExec)
+			return err == nil
+		}
+	})
+	incarnation := write(t, s, `1`).Stamp.Incarnation
+	for range 3 {
+		if o, err := s.Commit(t.Context(), putting(incarnation, keyX, `2`)); err != nil || !o.Won {
+			t.Errorf("Commit = %+v, %v", o, err)
+		}
+		if _, _, err := s.Read(t.Context(), keyX); err != nil {
+			t.Errorf("Read = %v", err)
+		}
+		if _, _, err := s.List(t.Context(), kv.Range{Kind: kv.Claims}); err != nil {
+			t.Errorf("List = %v", err)
+		}
+	}
+}
+
+// An extension that has to go alone does not wait behind claims that wait for a locked key.
+func extendBesideLocks(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	s := w.openIn(t, schema, w.URL())
+	incarnation := write(t, s, `1`).Stamp.Incarnation
+	tx, err := connect(t, w.URL()).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{`SET LOCAL search_path = ` + pgx.Identifier{schema}.Sanitize(), `SELECT lock_record('claim', 'x', '', false)`} {
+		if _, err := tx.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		atOnce(func(n int) {
+			if o, err := s.Commit(t.Context(), putting(incarnation, keyX, fmt.Sprint(n))); err != nil || !o.Won {
+				t.Errorf("behind the lock: Commit = %+v, %v", o, err)
+			}
+		})
+	})
+	extension := kv.Txn{Incarnation: incarnation, Urgency: kv.Extends}
+	for n := range 200 { // more than fit into a group
+		extension.Put = append(extension.Put, putting(incarnation, nth(n), `1`).Put...)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range 20 { // until those behind the lock have taken all places
+		if o, err := s.Commit(ctx, extension); err != nil || !o.Won {
+			t.Errorf("an extension: Commit = %+v, %v", o, err)
+		}
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
 }

@@ -74,8 +74,12 @@ func newFake(takes time.Duration) *fake {
 	}
 	f.queue = &queue[string, string]{
 		most: mostKeys, least: 10 * time.Millisecond, connects: time.Minute, unsent: func(err error) error { return err },
-		connect: func(context.Context) (func(context.Context, []*member[string, string]) bool, error) {
-			time.Sleep(f.connects)
+		connect: func(ctx context.Context) (func(context.Context, []*member[string, string]) bool, error) {
+			select {
+			case <-time.After(f.connects):
+			case <-ctx.Done():
+				return send, ctx.Err()
+			}
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			return send, f.refuses
@@ -224,6 +228,21 @@ func TestGroupsWaitForConnections(t *testing.T) {
 		if slices.Sort(f.sent); !slices.Equal(f.sent, []string{"1000:a", "1000:b", "2010:cde"}) {
 			t.Errorf("sent %q", f.sent)
 		}
+	})
+}
+
+// Where no connection can be had, nobody waits for one longer than a group may.
+func TestConnectingIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(time.Millisecond)
+		f.connects, f.queue.connects = time.Hour, 2*time.Second
+		for i, s := range f.all(t, kv.CanWait, "abc")() {
+			if want := []time.Duration{2 * time.Second, 2 * time.Second, 4 * time.Second}[i]; !errors.Is(s.err, context.DeadlineExceeded) || s.after != want {
+				t.Errorf("call %d: %+v, want an end after %v", i, s, want)
+			}
+		}
+		f.close()
 	})
 }
 
