@@ -16,8 +16,9 @@ MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/nod
 # What npm installs, by their files of its own.
 CLIENT := dev/interop/client/node_modules/.package-lock.json
 SITE := docs/.vitepress/node_modules/.package-lock.json
-# Most tests wait: for leases, servers, processes.
-PARALLEL := -parallel 4
+# Most tests wait: for leases, servers, processes. Their programs are linked faster without what only a
+# debugger reads.
+PARALLEL := -parallel 4 -ldflags=-w
 # The race detector makes garbage dear; there is memory to leave some.
 GOGC ?= 400
 # Empty where the linters run besides, which vet.

@@ -81,7 +81,8 @@ func TestPagesAreBounded(t *testing.T) {
 				t.Errorf("%d records of each of %d jobs: %s took %d calls and read %d kB, at most %d and %d were to be", entries, jobs, page.path, u.calls, u.read>>10, 5*page.calls, page.kB)
 			}
 			was, ok := short[page.path]
-			if ok && (u.calls > was.calls+5 || u.read > was.read+was.read/2+20_000 || u.bytes > was.bytes+was.bytes/2+200_000) {
+			// On a busy machine each visit may have to read the directory, with two calls of each node.
+			if ok && (u.calls > was.calls+15 || u.read > was.read+was.read/2+20_000 || u.bytes > was.bytes+was.bytes/2+200_000) {
 				t.Errorf("%s took %d calls, %d bytes from the nodes and %d of memory with %d records of each job; %d, %d and %d with few",
 					page.path, u.calls, u.read, u.bytes, entries, was.calls, was.read, was.bytes)
 			}

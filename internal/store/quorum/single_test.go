@@ -78,13 +78,13 @@ type single struct {
 }
 
 // connect opens a namespace that nobody has used, and declares it new.
-func (s *single) connect(tb testing.TB) func() *Cluster {
+func (s *single) connect(tb testing.TB, timeout time.Duration) func() *Cluster {
 	tb.Helper()
 	node := s.node
 	node.Name = membership.SingleName
 	cfg := membership.Config{
 		Namespace: fmt.Sprint("n", s.namespaces.Add(1)), Nodes: []membership.NodeConfig{node}, Copies: s.copies,
-		Timeout: 500 * time.Millisecond, Grace: time.Minute,
+		Timeout: timeout, TTL: 30 * time.Second, Grace: time.Minute,
 	}
 	open := func() *Cluster {
 		tb.Helper()
@@ -116,13 +116,17 @@ func lockerOf(tb testing.TB, c *Cluster) locking.Locker {
 	return l
 }
 
-const shortLease = 2100 * time.Millisecond // more than four timeouts
+const (
+	patience     = 7 * time.Second // of kits without leases, on a machine that may be busy
+	shortTimeout = 500 * time.Millisecond
+	shortLease   = 2100 * time.Millisecond // more than four of them
+)
 
 func (s *single) locks(t *testing.T) {
 	locktest.Run(t, locktest.Backend{
 		New: func(tb testing.TB) func(string) locking.Locker {
 			tb.Helper()
-			open := s.connect(tb)
+			open := s.connect(tb, shortTimeout)
 			return func(string) locking.Locker { return lockerOf(tb, open()) }
 		},
 		Long: 20 * shortLease, Short: shortLease,
@@ -136,7 +140,7 @@ func (s *single) backend() schedtest.LedgerBackend {
 	return schedtest.LedgerBackend{
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
-			c := s.connect(tb)()
+			c := s.connect(tb, shortTimeout)()
 			return lockerOf(tb, c), c.Ledger
 		},
 		Short: shortLease, Keep: jobs.MaxKeep,
@@ -147,7 +151,7 @@ func (s *single) roster(t *testing.T) {
 	schedtest.RunRoster(t, schedtest.RosterBackend{
 		New: func(tb testing.TB) roster.Roster {
 			tb.Helper()
-			return quorumledger.New(s.connect(tb)().Set)
+			return quorumledger.New(s.connect(tb, patience)().Set)
 		},
 	})
 }
@@ -156,7 +160,7 @@ func (s *single) commands(t *testing.T) {
 	schedtest.RunCommands(t, schedtest.CommandsBackend{
 		New: func(tb testing.TB) commands.Store {
 			tb.Helper()
-			return quorumcommands.New(s.connect(tb)().Set)
+			return quorumcommands.New(s.connect(tb, patience)().Set)
 		},
 	})
 }

@@ -89,7 +89,7 @@ func TestOldServersAreRefused(t *testing.T) {
 // openMini returns a Set of the first n embedded nodes.
 func openMini(t *testing.T, m *redistest.Minis, n int) *Set {
 	t.Helper()
-	c := Config{Embedded: true, Dial: m.Dial}
+	c := Config{Embedded: true, Dial: m.Dial, Timeout: 3 * time.Second}
 	for _, u := range m.URLs()[:n] {
 		c.Nodes = append(c.Nodes, NodeConfig{URL: u})
 	}

@@ -14,14 +14,14 @@ import (
 
 // patience is what a node has to answer in where none is down, on a machine that may be
 // busy.
-const patience = 5 * time.Second
+const patience = 20 * time.Second
 
 // restricted returns a node that allows its client no more than it needs, and never served.
 func restricted(t *testing.T) (desk, *redistest.Server) {
 	t.Helper()
 	server := redistest.Start(t, redistest.ACL("quorate", "secret", membership.ACLRules("quorate")))
 	d := newDesk(t, membership.Config{
-		Nodes: []membership.NodeConfig{{URL: server.URL()}}, Timeout: patience, TTL: 30 * time.Second, Grace: 40 * time.Second,
+		Nodes: []membership.NodeConfig{{URL: server.URL()}}, Timeout: patience, TTL: 90 * time.Second, Grace: 100 * time.Second,
 	})
 	if err := d.set.Init(t.Context(), false); err != nil {
 		t.Fatal(err)
