@@ -33,7 +33,7 @@ func (t tests) pattern() string { return "^(" + strings.Join(t.names, "|") + ")$
 
 // goTest runs tests of the module at dir. Its error says that they could not be run.
 func goTest(ctx context.Context, dir string, t tests) (result, error) {
-	args := slices.Concat([]string{"test", "-json"}, building, []string{"-count=1", "-failfast", "-timeout=3m", "-run", t.pattern(), "."}, t.args)
+	args := slices.Concat([]string{"test", "-json"}, building, []string{"-count=1", "-failfast", "-timeout=10m", "-run", t.pattern(), "."}, t.args)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(dir, t.pkg) // also where that is a module of its own
 	out, stderr, exit, err := run(ctx, cmd)
