@@ -300,6 +300,7 @@ func (c *caser) beside() {
 	// The lease of one beside others has expired: others may have worked since.
 	third := c.mustClaim(3, true)
 	c.expire()
+	c.ttl = grace - time.Second
 	_ = c.mustClaim(4, true)
 	if err := c.end(c.begin(), third); !errors.Is(err, fence.ErrStale) {
 		c.Errorf("of an earlier one whose lease has expired: %v", err)

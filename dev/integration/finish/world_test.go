@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync/atomic"
@@ -21,15 +22,16 @@ import (
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Times of leases.
 const (
-	ttl     = 1600 * time.Millisecond
-	timeout = 390 * time.Millisecond
-	grace   = 5 * time.Second
+	ttl     = 2400 * time.Millisecond
+	timeout = 590 * time.Millisecond
+	grace   = 6 * time.Second
 )
 
 // A world is a server that tests share: each has schemas of its own.
@@ -142,7 +144,11 @@ func (r *rig) effects() (n int) {
 // entries are those of the job in the ledger, the newest first.
 func (r *rig) entries(job string) []ledger.Entry {
 	r.Helper()
-	list, err := r.cluster.Ledger.Runs(r.Context(), ledger.Query{Job: job, Limit: 100})
+	query := ledger.Query{Job: job, Limit: 100}
+	list, err := r.cluster.Ledger.Runs(r.Context(), query)
+	for n := 0; n < 5 && errors.Is(err, locking.ErrNoQuorum); n++ { // a busy machine answers late
+		list, err = r.cluster.Ledger.Runs(r.Context(), query)
+	}
 	if err != nil {
 		r.Fatal(err)
 	}

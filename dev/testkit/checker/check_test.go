@@ -146,7 +146,7 @@ func TestDecisionOfTheKilled(t *testing.T) {
 		"the store had just answered": {at(17), at(13), at(11), at(16), time.Time{}, true},
 		"the store answered for long": {at(97), at(13), at(11), at(30), at(90), false},
 		"the store answered briefly":  {at(40), at(13), at(11), at(30), at(31), true},
-		"the store answers since":     {at(40), at(13), at(11), at(30), time.Time{}, false},
+		"the store answers since":     {at(50), at(13), at(11), at(30), time.Time{}, false},
 	} {
 		reports := []checker.Report{{Tick: tick(9), What: checker.Unstored, At: c.unstored}}
 		if !c.won.IsZero() {

@@ -14,8 +14,8 @@ func (c *checker) lostClaim(t Tick, token uint64) bool {
 }
 
 // caughtUp is how long a store must answer until a replica has recorded what it decided while
-// the store was silent.
-const caughtUp = 5 * time.Second
+// the store was silent: on a busy machine it answers some calls, and others late.
+const caughtUp = 15 * time.Second
 
 // tookAlong reports whether the replica ended with what it knew of the tick: the store was
 // silent after it decided on the tick, and never answered for long enough before the end. It
