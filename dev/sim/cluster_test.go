@@ -197,6 +197,7 @@ func (c *cluster) live() result {
 	if err != nil && r.record.Ledgers != nil {
 		r.violations = append(r.violations, sim.Violation{Promise: sim.Known, At: c.world.Now(), Text: err.Error()})
 	}
+	time.Sleep(4 * ttl) // a function that does not mind its context may outlast the drain of its replica
 	return r
 }
 
