@@ -91,7 +91,7 @@ func (c *cluster) text(jobs string) string {
 	var b strings.Builder
 	b.WriteString("namespace: shop\n")
 	if c.db != nil {
-		fmt.Fprintf(&b, "postgres: {url: %q, timeout: 3s, failover_grace: 12s}\n", c.db.URL())
+		fmt.Fprintf(&b, "postgres: {url: %q, timeout: 1200ms, failover_grace: 12s}\n", c.db.URL())
 	} else {
 		b.WriteString("redis:\n  node_timeout: 1s\n  restart_grace: 12s\n  nodes:\n")
 	}
