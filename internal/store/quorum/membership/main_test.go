@@ -40,7 +40,8 @@ type recorder struct {
 }
 
 func (r *recorder) Printf(_ context.Context, format string, v ...any) {
-	if strings.HasPrefix(format, "sentinel: ") { // what Sentinels say is logged always
+	// It logs always what Sentinels say, and that a connection which is returned was closed meanwhile.
+	if strings.HasPrefix(format, "sentinel: ") || strings.HasPrefix(format, "Unexpected conn[%d] state changed by hook") {
 		return
 	}
 	r.mu.Lock()

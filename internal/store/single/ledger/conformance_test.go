@@ -45,7 +45,7 @@ func freshOn(tb testing.TB, m *kvtest.Memory) (*kvtest.Memory, *Ledger) {
 // lockerOn returns a Locker on the store, until the test ends.
 func lockerOn(tb testing.TB, s kv.Store) locking.Locker {
 	tb.Helper()
-	l, err := claims.New(s, claims.Config{Grace: time.Minute, Timeout: 200 * time.Millisecond})
+	l, err := claims.New(s, claims.Config{Grace: time.Minute, Timeout: 500 * time.Millisecond})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func backend(clockless bool) schedtest.LedgerBackend {
 			m, l := freshOn(tb, &kvtest.Memory{Clockless: clockless})
 			return lockerOn(tb, m), l
 		},
-		Short: 1400 * time.Millisecond, // more than four timeouts
+		Short: 2100 * time.Millisecond, // more than four timeouts
 		Keep:  smallKeep,
 	}
 }
