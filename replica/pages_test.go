@@ -40,8 +40,8 @@ type pageCost struct {
 // pageCosts lists the pages, and what each may cost.
 func pageCosts() []pageCost {
 	return []pageCost{
-		{"/", 12, 1800},
-		{"/?range=24h", 12, 1800},
+		{"/", 12, 300},
+		{"/?range=24h", 12, 300},
 		{"/jobs", 4, 450},
 		{"/jobs?q=0042", 4, 10},
 		{"/jobs/job-0042", 5, 60},

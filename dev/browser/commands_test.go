@@ -88,7 +88,7 @@ func (b *tab) pauses() {
 	b.asks("/jobs", "/pause", "tag", "finance")
 	b.send("Paused")
 	b.open("/")
-	b.sees("Paused: ", "finance", hostile)
+	b.sees("tag finance", hostile)
 	b.asks("/jobs", "/resume", "tag", "finance")
 	b.send("Resumed")
 }
@@ -119,7 +119,20 @@ func (b *tab) begins(job string, wait waiter) {
 	b.t.Helper()
 	b.starts(job)
 	b.open("/")
-	wait(b, job+" runs", says(job+" (replica web-"))
+	wait(b, job+" runs", isRunning(job))
+}
+
+// isRunning is the expression that the overview lists a run of the job.
+func isRunning(job string) string { return "!!" + runningRow(job) }
+
+func runningRow(job string) string {
+	return `document.querySelector('#running li:has(a[href*="/runs/` + job + `@"])')`
+}
+
+// runner is the replica that runs the job, by the overview.
+func (b *tab) runner(job string) string {
+	b.t.Helper()
+	return eval[string](b, runningRow(job)+`.querySelector("span").textContent`)
 }
 
 // releases takes a lock away, and first writes its name wrong.

@@ -44,8 +44,8 @@ func TestGallery(t *testing.T) {
 	b.asksPlainly("/jobs/nightly-report", "/jobs/nightly-report/pause", "the bank is down until Monday")
 	b.asksPlainly("/jobs/price-import", "/jobs/price-import/trigger", "Costa sent a new list")
 	b.open("/")
-	b.wait("the import runs", says("price-import (replica web-"))
-	run := b.links(`main table a[href*="/runs/price-import"]`)[0]
+	b.wait("the import runs", isRunning("price-import"))
+	run := b.links(`#running a[href*="/runs/price-import"]`)[0]
 	c.nodes[4].Kill()
 	b.wait("a node is down", says("redis-5 is down"))
 	b.wait("the replica is back", says("3 replicas, all ready"))
@@ -100,8 +100,8 @@ func (b *tab) stalls(job string, c *cluster, browser *chromium) string {
 	trigger := "/jobs/" + job + "/trigger"
 	b.asksPlainly("/jobs/"+job, trigger, "the total of Friday is wrong")
 	b.open("/")
-	b.wait(job+" runs", says(job+" (replica web-"))
-	frozen := eval[string](b, `document.querySelector("main").innerText.match(/`+job+` \(replica (web-\d)/)[1]`)
+	b.wait(job+" runs", isRunning(job))
+	frozen := b.runner(job)
 	c.replicas[frozen].signal(syscall.SIGSTOP)
 	other := login(b.t, browser, c.urls[c.other(frozen)], "operator")
 	other.open("/jobs/" + job)

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"fmt"
 	"testing"
 )
 
@@ -9,7 +10,7 @@ import (
 func testLive(t *testing.T, browser *chromium, c *cluster, home string) {
 	desk, beside, above := login(t, browser, home, "operator"), login(t, browser, home, "viewer"), login(t, browser, home, "viewer")
 	desk.begins("slow", (*tab).wait)
-	beside.open(desk.links(`main table a[href*="/runs/slow"]`)[0])
+	beside.open(desk.links(`#running a[href*="/runs/slow"]`)[0])
 	above.open("/ticks?job=slow")
 	for _, b := range []*tab{desk, beside, above} {
 		eval[bool](b, `window.opened = true`) // goes when the page is loaded anew
@@ -25,7 +26,7 @@ func testLive(t *testing.T, browser *chromium, c *cluster, home string) {
 		t.Error("an update has closed what somebody had opened")
 	}
 	above.wait("the end of the run", lists("succeeded"))
-	desk.wait("no run of it is running", `!`+says("slow (replica web-"))
+	desk.wait("no run of it is running", `!`+isRunning("slow"))
 	if on := eval[string](desk, `document.activeElement.name || ""`); on != "tz" {
 		t.Errorf("the keyboard was taken away from the footer: it is at %q", on)
 	}
@@ -37,4 +38,26 @@ func testLive(t *testing.T, browser *chromium, c *cluster, home string) {
 			t.Errorf("%s: %v", b.where(), bad)
 		}
 	}
+}
+
+// keepsItsPlace wants updates of the overview to leave the keyboard and the page where they are.
+func (b *tab) keepsItsPlace() {
+	b.t.Helper()
+	const place, updates = `document.getElementById("row-heartbeat").querySelector("a")`, 20
+	b.open("/")
+	b.size(wide, 300)
+	eval[bool](b, `(() => {
+	  `+place+`.focus();
+	  window.scrolled = window.scrollY;
+	  new MutationObserver(() => window.updates = (window.updates || 0) + 1).observe(document.body, {childList: true}); // of the footer
+	  return true;
+	})()`)
+	b.wait("twenty updates", fmt.Sprintf("window.updates >= %d", updates))
+	if !eval[bool](b, place+` === document.activeElement`) {
+		b.t.Errorf("after %d updates the keyboard is at %q", updates, eval[string](b, `document.activeElement.outerHTML.slice(0, 80)`))
+	}
+	if !eval[bool](b, `window.scrollY === window.scrolled && window.scrollY > 0`) {
+		b.t.Errorf("an update has scrolled the page to %v", eval[float64](b, `window.scrollY`))
+	}
+	b.size(wide, tall)
 }

@@ -76,7 +76,7 @@ func (b *tab) saysWhoIsAway(nodes ...string) {
 func everyPlace(b *tab) []string {
 	b.t.Helper()
 	b.open("/")
-	paths := b.links("nav a")
+	paths := b.links("header nav a")
 	for _, path := range paths {
 		b.open(path)
 	}

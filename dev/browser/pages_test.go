@@ -25,6 +25,7 @@ func TestDashboard(t *testing.T) {
 	browser := startBrowser(t)
 	t.Run("acts", func(t *testing.T) { testCommands(t, browser, home) })
 	t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
+	t.Run("place", func(t *testing.T) { login(t, browser, home, "viewer").keepsItsPlace() })
 	t.Run("refused", func(t *testing.T) { testRefused(t, browser, home) })
 	t.Run("keyboard", func(t *testing.T) { testKeyboard(t, browser, home) })
 	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) }) // last: all that the others did is on them
@@ -108,7 +109,7 @@ func (b *tab) looks(path string, width int64, colours string) {
 // runs and forms, and those of what is not there.
 func everyPage(b *tab) []string {
 	b.open("/")
-	paths := b.links(`nav a`)
+	paths := b.links(`header nav a`)
 	if len(paths) < 8 {
 		b.t.Fatalf("the navigation has only %v", paths)
 	}

@@ -36,7 +36,7 @@ func TestTrouble(t *testing.T) {
 	operator := login(t, c.browser, c.urls["web-1"], "operator")
 	watched := login(t, c.browser, c.urls["web-2"], "viewer")
 	operator.starts("invoices")
-	c.reads(watched, "a job that fails", says("Failed in the last 24 h: invoices"), says("no such table: orders"))
+	c.reads(watched, "a job that fails", says("1 job fails: invoices"), says("no such table: orders"))
 	c.stalls(operator)
 	c.losesReplica(operator)
 	c.losesNodes()
@@ -102,5 +102,5 @@ func (b *tab) starts(job string, pairs ...string) {
 func (b *tab) runsOn(job string) string {
 	b.t.Helper()
 	b.begins(job, (*tab).wait)
-	return eval[string](b, `document.querySelector("main").innerText.match(/`+job+` \(replica (web-\d)/)[1]`)
+	return b.runner(job)
 }

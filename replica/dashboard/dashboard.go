@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/gzhttp"
+
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/gate"
@@ -116,13 +118,20 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 	h.api.Route(mux)
 	h.routeProbes(mux)
 	h.pages.Route(mux)
-	if h.routes = mux; cfg.BasePath != "" {
+	compress, err := gzhttp.NewWrapper(gzhttp.ContentTypes(compressed))
+	if err != nil {
+		return nil, err
+	}
+	if h.routes = compress(mux); cfg.BasePath != "" {
 		outer := http.NewServeMux()
-		outer.Handle(cfg.BasePath+"/", http.StripPrefix(cfg.BasePath, mux))
+		outer.Handle(cfg.BasePath+"/", http.StripPrefix(cfg.BasePath, h.routes))
 		h.routes = outer
 	}
 	return h, nil
 }
+
+// compressed are the types of what is sent compressed. Streams of events are not: each event leaves at once.
+var compressed = []string{"text/html", "text/css", "text/javascript", "application/json", "application/problem+json", "image/svg+xml"}
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -145,14 +154,11 @@ func (h *Handler) SetUsers(users map[string]settings.User) error {
 	return err
 }
 
-// Observe sends this replica's events sooner, and records the contests that it loses. It is
-// an event.Observer.
+// Observe sends this replica's events sooner. It is an event.Observer.
 func (h *Handler) Observe(e event.Event) {
 	switch e.Kind {
 	case event.Claimed, event.Finished, event.Recorded:
 		h.api.Nudge()
-	case event.Lost:
-		h.pages.Lost(e.Entry.Job, e.Entry.OrderKey())
 	}
 }
 

@@ -29,19 +29,19 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 		})
 		never := func(path string) {
 			t.Helper()
-			r.shows(path, []string{"The state of the replicas is unknown", "The runs are unknown", "Unknown.", "votes again after its grace"},
-				[]string{"Nothing is running", "Nothing has run", "This page was read at", `<svg class="timeline`})
+			r.shows(path, []string{"The state of the replicas is unknown", "The runs are unknown", "votes again after its grace"},
+				[]string{"Nothing is running", "Nothing has run", "This page was read at", `<svg class="cells`})
 		}
 		away.Store(true)
 		never("/")
 		away.Store(false)
-		r.shows("/", []string{"1 replica, ready", "Nothing is running", "Skip the timeline", "All next ticks are paused: "}, []string{"ot known"})
+		r.shows("/", []string{"1 replica, ready", "Nothing is running", `<svg class="cells`, "All next ticks are paused."}, []string{"ot known"})
 		r.shows("/replicas", []string{"ready"}, []string{"silent"})
 		away.Store(true)
 		time.Sleep(3 * time.Hour)
 		r.shows("/", []string{"This page was read at", "3 h ago", ": 1 replica, ready", "Running when this was read"}, []string{"silent", "is not known", "Next: ", "Running now", "in 1 h"})
 		r.shows("/replicas", []string{"This page was read at", "was ready"}, []string{"silent", "✓"})
-		never("/?range=24h")
+		r.shows("/?range=24h", []string{"This page was read at", ": 1 replica, ready"}, []string{"is unknown"})
 	})
 }
 

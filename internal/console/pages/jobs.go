@@ -88,7 +88,7 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 
 // loadTicks lists the ticks of all jobs, or of one.
 func loadTicks(ctx context.Context, v *visit) (any, error) {
-	query := v.only("outcome", "trigger", "reason", "since", "cursor")
+	query := v.only("outcome", "trigger", "reason", "since", "until", "cursor")
 	query.Set("limit", "50")
 	if job := v.Value("job"); job != "" {
 		return rows[view.Tick](ctx, v, "/jobs/{job}/ticks", query, "job", job)

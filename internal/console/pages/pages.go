@@ -68,14 +68,14 @@ type Pages struct {
 	pages     []page
 	templates map[string]*template.Template // by the name of the page
 	results   lastResults
-	contests  contests
-	problems  view.Problems
+	trouble   view.Survey // of all jobs
+	past      view.Survey // of those that the overview shows
 	files     map[string]file
 }
 
 // New returns the pages, which read the API. It has the same cfg.
 func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*Pages, error) {
-	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, pages: pages(), templates: map[string]*template.Template{}, results: lastResults{kept: map[string]known{}}}
+	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, pages: pages(), templates: map[string]*template.Template{}, results: lastResults{kept: map[string]known{}}, past: view.Survey{Plain: true}}
 	if warnings == nil {
 		p.warnings = func() []string { return nil }
 	}
@@ -194,10 +194,17 @@ func readFiles() (map[string]file, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: %w", err)
 		}
-		sum := sha256.Sum256(text)
-		files[e.Name()] = file{text, hex.EncodeToString(sum[:8])}
+		files[e.Name()] = newFile(text)
 	}
+	icon := string(files["icon.svg"].text)
+	files["icon-bad.svg"] = newFile([]byte(strings.Replace(icon, "#1f5fbf", "#c4232c", 1)))
+	files["icon-warn.svg"] = newFile([]byte(strings.Replace(icon, "#1f5fbf", "#9a5a00", 1)))
 	return files, nil
+}
+
+func newFile(text []byte) file {
+	sum := sha256.Sum256(text)
+	return file{text, hex.EncodeToString(sum[:8])}
 }
 
 // Static is the address of a static file, which changes with its content.

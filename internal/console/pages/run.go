@@ -211,16 +211,16 @@ func newBeatChart(show times, t view.Tick) *beatChart {
 	if t.Beats == nil {
 		return nil
 	}
-	r := ruler{from: view.Time(t.Started), to: show.Now}
+	from, to := view.Time(t.Started), show.Now
 	if t.Finished != nil {
-		r.to = view.Time(t.Finished)
+		to = view.Time(t.Finished)
 	}
 	last := t.Beats.Last[len(t.Beats.Last)-1]
-	if at := view.Time(&last.At); !r.to.After(at) {
-		r.to = at.Add(time.Second)
+	if at := view.Time(&last.At); !to.After(at) {
+		to = at.Add(time.Second)
 	}
 	if t.Beats.Count > len(t.Beats.Last) { // earlier ones were dropped
-		r.from = view.Time(&t.Beats.Last[0].At)
+		from = view.Time(&t.Beats.Last[0].At)
 	}
 	s := &beatChart{Text: beatsText(show, t.Beats), Beats: t.Beats, Width: percent(widestBar)}
 	most := int64(1)
@@ -230,7 +230,7 @@ func newBeatChart(show times, t view.Tick) *beatChart {
 	for _, b := range t.Beats.Last {
 		high := max(4, 100*float64(b.Left)/float64(most))
 		bar := beatBar{
-			X: percent((100 - widestBar) / 100 * r.at(view.Time(&b.At))), Y: percent(100 - high), Height: percent(high),
+			X: percent((100 - widestBar) * float64(view.Time(&b.At).Sub(from)) / float64(to.Sub(from))), Y: percent(100 - high), Height: percent(high),
 			mark: beatMark(b), Beat: b,
 		}
 		bar.Title = show.clock(view.Time(&b.At)) + ", " + bar.Word + ", " + nodesText(b) + span(b.Left) + " left"
@@ -238,6 +238,8 @@ func newBeatChart(show times, t view.Tick) *beatChart {
 	}
 	return s
 }
+
+func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
 
 func beatMark(b view.Beat) mark {
 	switch {

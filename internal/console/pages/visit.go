@@ -13,7 +13,6 @@ import (
 	"github.com/quorate/quorate/internal/console/problem"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/identity"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A visit is one request for a page, and the data of its template.
@@ -27,8 +26,9 @@ type visit struct {
 
 	ID    identity.Identity
 	Title string
-	Data  any    // the content of the page
-	Done  string // confirms the command that was just requested
+	Data  any        // the content of the page
+	Done  string     // confirms the command that was just requested
+	Level view.Level // of the state that the title names; "": it names none
 }
 
 // asOf is the time of the data about replicas.
@@ -62,6 +62,19 @@ func (v *visit) Navigation() []link {
 		}
 	}
 	return list
+}
+
+// Tabs are the links that a phone has at hand.
+func (v *visit) Tabs() []link { return v.Navigation()[:3] }
+
+// Shape and Icon show in the title and its icon how the cluster is, if the page says so.
+func (v *visit) Shape() string { return levelShapes[v.Level] }
+
+func (v *visit) Icon() string {
+	if v.Level == view.Bad || v.Level == view.Warn {
+		return "icon-" + string(v.Level) + ".svg"
+	}
+	return "icon.svg"
 }
 
 // A link is an entry of the navigation or of a choice; Here marks that of this page.
@@ -184,14 +197,6 @@ func (a address) Query(name, value string) string {
 		separator = "&"
 	}
 	return separator + name + "=" + url.QueryEscape(value)
-}
-
-// runPath is the page of a run, "" if there is none.
-func (a address) runPath(e ledger.Entry) string {
-	if e.Job == "" {
-		return ""
-	}
-	return a.To("/runs", e.ID())
 }
 
 // HasAny reports whether the query has a value of one of the names.

@@ -101,15 +101,6 @@ func (t times) clock(at time.Time) string {
 	return at.Format("2 Jan 2006 15:04")
 }
 
-// minute formats a time without seconds, and leaves out today's date.
-func (t times) minute(at time.Time) string {
-	at, now := at.In(t.zone), t.Now.In(t.zone)
-	if at.YearDay() == now.YearDay() {
-		return at.Format("15:04")
-	}
-	return at.Format("2 Jan 15:04")
-}
-
 // ago formats the distance of a time from now.
 func ago(d time.Duration) string {
 	switch {

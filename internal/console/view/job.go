@@ -182,6 +182,16 @@ func NewNext(job string, p schedule.Planned, start time.Time) Next {
 	return row
 }
 
+// Soonest returns the next tick of each served job, soonest first, with the pauses that are open.
+func (d Directory) Soonest(r Reader, open OpenCommands, now time.Time) []Next {
+	rows := []Next{}
+	for _, u := range r.upcoming(d, d.Keys, now) {
+		rows = append(rows, NewNext(u.job.Name, u.next, u.job.Start(u.schedule, u.next.Tick)))
+	}
+	d.markNext(rows, open)
+	return rows
+}
+
 // Next lists the next ticks of the named job, or of all, that start after from, soonest
 // first. It uses the latest published version of each served job. Excluded ticks are
 // left out, paused ones marked.
@@ -219,16 +229,7 @@ func (r Reader) next(d Directory, job string, from time.Time, limit int) ([]Next
 		}
 		keys = []string{d.Key(job)}
 	}
-	var soonest []*upcoming // sorted
-	for _, key := range keys {
-		v := d.Last[key]
-		if !v.Live {
-			continue
-		}
-		if s, ok := r.schedule(v.JobInfo); ok {
-			soonest = queue(soonest, &upcoming{job: v, schedule: s}, v.Coming(s, from, 1, false))
-		}
-	}
+	soonest := r.upcoming(d, keys, from)
 	rows := []Next{}
 	for len(soonest) > 0 && len(rows) < limit {
 		first := soonest[0]
@@ -243,6 +244,20 @@ type upcoming struct {
 	job      roster.Version
 	schedule schedule.Schedule
 	next     schedule.Planned
+}
+
+// upcoming has the first tick of each of the jobs that starts after from, soonest first.
+func (r Reader) upcoming(d Directory, keys []string, from time.Time) (soonest []*upcoming) {
+	for _, key := range keys {
+		v := d.Last[key]
+		if !v.Live {
+			continue
+		}
+		if s, ok := r.schedule(v.JobInfo); ok {
+			soonest = queue(soonest, &upcoming{job: v, schedule: s}, v.Coming(s, from, 1, false))
+		}
+	}
+	return soonest
 }
 
 // lastYear is the last year that RFC 3339 can write.

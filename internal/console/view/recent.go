@@ -42,8 +42,6 @@ type EntryPage struct {
 	// Next is the start of the next page, zero on the last one. A page with a next one
 	// may have fewer entries than Limit, even none: then too many did not match.
 	Next Cursor
-	// Newest are the order keys of the newest entries before the cursor, by the key of the job.
-	Newest map[string]time.Time
 }
 
 // scannedPerEntry bounds a filtered page: about so many entries are read per wanted entry.
@@ -115,8 +113,7 @@ type merge struct {
 	known []item
 	// scanned counts the entries and stretches that were read.
 	scanned int
-	start   time.Time            // of the newest entry
-	newest  map[string]time.Time // of each job
+	start   time.Time // of the newest entry
 }
 
 // A history is what was read of one job.
@@ -142,7 +139,7 @@ const (
 
 // newMerge finds the newest entry of each job.
 func newMerge(ctx context.Context, r Reader, d Directory, q EntryQuery) (*merge, error) {
-	m := &merge{query: q, newest: map[string]time.Time{}}
+	m := &merge{query: q}
 	for _, key := range d.Keys {
 		h := &history{key: key, name: d.Last[key].Name, unread: q.After.at}
 		if q.After.passed(h.name) {
@@ -172,9 +169,6 @@ func (m *merge) read(ctx context.Context, store ledger.Skimmer, d Directory, job
 		return err
 	}
 	for i, s := range skimmed {
-		if _, known := m.newest[jobs[i].key]; !known {
-			m.newest[jobs[i].key] = newestOf(s)
-		}
 		jobs[i].unread = s.Rest
 		if s.Rest.Before(m.query.Since) {
 			jobs[i].unread = time.Time{}
@@ -248,7 +242,7 @@ func (m *merge) pageFull(all []item, settled int) bool {
 // page returns the settled entries that the query wants.
 func (m *merge) page() EntryPage {
 	all, settled := m.all()
-	p := EntryPage{Entries: []ledger.Entry{}, Newest: m.newest}
+	p := EntryPage{Entries: []ledger.Entry{}}
 	for i, one := range all[:settled] {
 		if m.query.wants(one.Entry) {
 			p.Entries = append(p.Entries, one.Entry)

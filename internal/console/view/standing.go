@@ -141,9 +141,26 @@ type JobInNeed struct {
 	every time.Duration // between its next two ticks; the longest if it has fewer
 }
 
+// Newest returns the order keys of the newest entries of the jobs with the keys, by key; zero: it has none.
+func (r Reader) Newest(ctx context.Context, keys []string) (map[string]time.Time, error) {
+	begins := make([]ledger.Stretch, len(keys))
+	for i, key := range keys {
+		begins[i].Job = key
+	}
+	found, err := r.Records.Ledger.Skim(ctx, begins, true)
+	if err != nil {
+		return nil, err
+	}
+	newest := make(map[string]time.Time, len(keys))
+	for i, key := range keys {
+		newest[key] = newestOf(found[i])
+	}
+	return newest, nil
+}
+
 // InNeed returns the served jobs whose last tick did not succeed: the rarest first, since nobody else will
-// notice them, and of jobs that are equally rare those that failed last. Newest are the order keys of the newest
-// entries of all jobs, by key, as Recent returns them: only of jobs with a new one is anything read.
+// notice them, and of jobs that are equally rare those that failed last. Newest is what Newest returned for
+// all jobs: only of those with a new entry anything is read.
 func (r Reader) InNeed(ctx context.Context, newest map[string]time.Time, now time.Time) ([]JobInNeed, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
@@ -163,9 +180,9 @@ func (r Reader) InNeed(ctx context.Context, newest map[string]time.Time, now tim
 		}
 		if s, known := r.Standings.at(key, newest[key], now); known {
 			add(key, s)
-			continue
+		} else {
+			keys, ask = append(keys, key), append(ask, ledger.Stretch{Job: key, Limit: lastRecords})
 		}
-		keys, ask = append(keys, key), append(ask, ledger.Stretch{Job: key, Limit: lastRecords})
 	}
 	if len(ask) > 0 {
 		ends, err := r.Records.Ledger.Skim(ctx, ask, true)

@@ -8,22 +8,26 @@
 
   function localTimes() {
     for (const e of document.querySelectorAll("[data-local]")) {
-      const at = new Date(e.getAttribute("datetime") || e.dataset.time);
+      const at = new Date(e.getAttribute("datetime"));
       if (isNaN(at)) continue;
-      const short = e.dataset.time !== undefined;
       const today = at.toDateString() === new Date().toDateString();
-      e.textContent = (today || short ? "" : day.format(at) + " ") + (short ? clock.format(at).replace(/:\d\d(?!.*:\d\d)/, "") : clock.format(at));
+      e.textContent = (today ? "" : day.format(at) + " ") + clock.format(at);
       e.setAttribute("title", at.toString());
     }
   }
 
-  // Do not disturb users who type, select or navigate by keyboard.
+  // Do not disturb users who fill in a form or select text.
+  let touched = false;
+  document.addEventListener("input", e => { touched = touched || main().contains(e.target); });
   function busy() {
-    const active = document.activeElement;
-    return document.hidden || main().querySelector("form.act") ||
-      (active && active !== document.body && main().contains(active) && active !== main()) ||
-      String(window.getSelection()) !== "";
+    return document.hidden || touched || main().querySelector("form.act, form :focus") || String(window.getSelection()) !== "";
   }
+
+  // What stays the same keeps its focus, its scroll position, and whether it is open.
+  const morph = {
+    ignoreActiveValue: true,
+    callbacks: { beforeAttributeUpdated: (name, e) => !(name === "open" && e.tagName === "DETAILS") },
+  };
 
   // A page that cannot be reloaded stays, with a note that it is old.
   function away(why) {
@@ -50,14 +54,15 @@
       if (reply.ok) {
         const page = new DOMParser().parseFromString(await reply.text(), "text/html");
         if (page.getElementById("main") && !busy()) {
-          const open = new Set([...main().querySelectorAll("details[open] > summary")].map(e => e.textContent));
-          main().replaceChildren(...page.getElementById("main").childNodes);
-          for (const e of main().querySelectorAll("summary")) if (open.has(e.textContent)) e.parentElement.open = true;
+          Idiomorph.morph(main(), page.getElementById("main"), morph);
           const footer = document.querySelector("footer");
           if (!footer.contains(document.activeElement)) {
             footer.replaceWith(page.querySelector("footer"));
             addSwitch();
           }
+          document.title = page.title;
+          const icon = "link[rel=icon]";
+          if (document.querySelector(icon).href !== page.querySelector(icon).href) document.querySelector(icon).replaceWith(page.querySelector(icon));
           localTimes();
           followLog();
         }

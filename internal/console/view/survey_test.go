@@ -3,6 +3,7 @@ package view_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -12,27 +13,12 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// problemsOf reads until nothing is left, as an overview of so many of the latest ticks does.
-func problemsOf(t *testing.T, p *listing.Problems, r listing.Reader, now time.Time, rows int) map[string]listing.JobProblems {
+// surveyed reads until nothing is left.
+func surveyed(t *testing.T, p *listing.Survey, r listing.Reader, now time.Time) map[string]listing.Past {
 	t.Helper()
 	for range 100 {
-		page, err := r.Recent(t.Context(), listing.EntryQuery{Limit: rows, Ticks: true, Since: now.Add(-time.Hour)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		from := now.Add(-time.Hour)
-		if !page.Next.IsZero() {
-			from = page.Entries[len(page.Entries)-1].OrderKey().Add(time.Millisecond)
-		}
-		list, err := p.Read(t.Context(), r, page.Entries, from, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, unread := map[string]listing.JobProblems{}, false
-		for _, one := range list {
-			all[one.Job], unread = one, unread || one.Unread
-		}
-		if !unread {
+		all := survey(t, p, r, now)
+		if !slices.ContainsFunc(slices.Collect(maps.Values(all)), func(p listing.Past) bool { return p.Unread }) {
 			return all
 		}
 	}
@@ -40,9 +26,39 @@ func problemsOf(t *testing.T, p *listing.Problems, r listing.Reader, now time.Ti
 	return nil
 }
 
-// Frequent jobs do not push the failure of a nightly one out of the count, nor their own of
-// some hours ago; what is more than a day old is not counted.
-func TestProblemsOfADay(t *testing.T) {
+// survey reads once.
+func survey(t *testing.T, p *listing.Survey, r listing.Reader, now time.Time) map[string]listing.Past {
+	t.Helper()
+	d, err := r.Directory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest, err := r.Newest(t.Context(), d.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := p.Read(t.Context(), r, d.Keys, newest, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// misses are the missed ticks, newest first.
+func misses(p listing.Past) (at []time.Time) { return ticksOf(p, ledger.Missed) }
+
+func ticksOf(p listing.Past, outcome ledger.Outcome) (at []time.Time) {
+	for _, e := range p.Events {
+		if e.Outcome == outcome {
+			at = append(at, e.At)
+		}
+	}
+	return at
+}
+
+// Frequent jobs do not push the failure of a nightly one out of sight, nor their own of some days ago; what
+// is older than the span is not known. With the plain ones every tick is.
+func TestSurveyOfAWeek(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Second)
 	entry := func(job string, ago time.Duration, o ledger.Outcome) ledger.Entry {
@@ -56,21 +72,24 @@ func TestProblemsOfADay(t *testing.T) {
 		}
 		entries = append(entries, entry("busy", time.Duration(n)*10*time.Second, o))
 	}
-	entries = append(entries, entry("nightly", 20*time.Hour, ledger.Missed), entry("nightly", 25*time.Hour, ledger.Missed), entry("fine", time.Hour, ledger.Skipped))
+	const days = 24 * time.Hour
+	entries = append(entries, entry("nightly", 6*days, ledger.Missed), entry("nightly", 8*days, ledger.Missed), entry("fine", time.Hour, ledger.Skipped))
 	r, _ := cluster(t, entries)
-	got := problemsOf(t, new(listing.Problems), r, now, 50)
-	if n := got["busy"].Count[listing.ProblemMissed]; n != 100 || got["nightly"].Count[listing.ProblemMissed] != 1 || len(got) != 3 {
-		t.Errorf("%+v", got)
-	}
-	last := got["busy"].Last[listing.ProblemMissed]
-	if !last.Tick.Equal(now.Add(-8000*time.Second)) || !got["nightly"].Last[listing.ProblemMissed].Tick.Equal(now.Add(-20*time.Hour)) {
-		t.Errorf("the latest are %v and %+v", last.Tick, got["nightly"])
+	for plain, want := range map[bool]int{false: 100, true: 900} {
+		got := surveyed(t, &listing.Survey{Plain: plain}, r, now)
+		busy, nightly := misses(got["busy"]), misses(got["nightly"])
+		if len(got["busy"].Events) != want || len(busy) != 100 || len(nightly) != 1 || len(got) != 3 {
+			t.Fatalf("plain %v: %d events, %d and %d misses", plain, len(got["busy"].Events), len(busy), len(nightly))
+		}
+		if !busy[0].Equal(now.Add(-8000*time.Second)) || !nightly[0].Equal(now.Add(-6*days)) {
+			t.Errorf("the latest are %v and %v", busy[0], nightly)
+		}
 	}
 }
 
 // Whatever comes between two calls, also late or while another run is open, each call
-// counts what a first one would, once it has read everything again.
-func TestProblemsAreCountedOnce(t *testing.T) {
+// knows what a first one would, once it has read everything again.
+func TestSurveyKnowsEachTickOnce(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Second)
 	var entries []ledger.Entry
@@ -78,7 +97,7 @@ func TestProblemsAreCountedOnce(t *testing.T) {
 		entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", job), Tick: now.Add(-48 * time.Hour), Outcome: ledger.Skipped})
 	}
 	r, store := cluster(t, entries)
-	kept := new(listing.Problems)
+	kept := &listing.Survey{Plain: true}
 	add := func(job int, at time.Time) {
 		if _, err := store.Record(t.Context(), ledger.Entry{Job: fmt.Sprint("job-", job), Tick: at, Outcome: ledger.Missed, Reason: ledger.TextReason("x")}); err != nil {
 			t.Fatal(err)
@@ -90,98 +109,82 @@ func TestProblemsAreCountedOnce(t *testing.T) {
 			add((step*n)%7, now.Add(-time.Duration(n)*time.Second))
 		}
 		add(step%7, now.Add(-time.Duration(step)*20*time.Minute)) // late
-		problemsOf(t, kept, r, now, 1+step%4*40)
+		surveyed(t, kept, r, now)
 	}
 	now = now.Add(time.Minute)
-	problemsOf(t, kept, r, now, 10)
+	surveyed(t, kept, r, now)
 	now = now.Add(6 * time.Minute)
-	got, want := problemsOf(t, kept, r, now, 10), problemsOf(t, new(listing.Problems), r, now, 10)
+	got, want := surveyed(t, kept, r, now), surveyed(t, &listing.Survey{Plain: true}, r, now)
 	for job, w := range want {
-		g := got[job]
-		if g.Count != w.Count || !g.Last[listing.ProblemMissed].Tick.Equal(w.Last[listing.ProblemMissed].Tick) || w.Count[listing.ProblemMissed] == 0 {
-			t.Errorf("%s: %v at %v, want %v at %v", job, g.Count, g.Last[listing.ProblemMissed].Tick, w.Count, w.Last[listing.ProblemMissed].Tick)
+		if len(w.Events) == 0 || !slices.Equal(got[job].Events, w.Events) {
+			t.Errorf("%s: %d events, want %d", job, len(got[job].Events), len(w.Events))
 		}
 	}
 }
 
 // Each call reads a bounded number of entries, and says of which jobs it lacks some; in a
 // cluster at rest the next one reads nothing.
-func TestProblemsAreBounded(t *testing.T) {
+func TestSurveyIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Second)
 	var entries []ledger.Entry
 	for n := range 6 {
 		for i := range 990 {
-			entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", n), Tick: now.Add(-time.Duration(i) * time.Minute), Outcome: ledger.Missed})
+			entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", n), Tick: now.Add(-time.Hour - time.Duration(i)*time.Minute), Outcome: ledger.Missed})
 		}
 	}
 	r, store := cluster(t, entries)
-	p := new(listing.Problems)
-	first, err := p.Read(t.Context(), r, nil, now.Add(time.Minute), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := new(listing.Survey)
+	first := survey(t, p, r, now)
 	if n := store.entries.Load(); n > 2*5000 {
 		t.Errorf("%d entries were read at once", n)
 	}
-	lacks := func(p listing.JobProblems) bool { return p.Unread && p.Since.After(now.Add(-23*time.Hour)) }
-	if !slices.ContainsFunc(first, lacks) {
+	lacks := func(p listing.Past) bool { return p.Unread && p.Since.After(now.Add(-23*time.Hour)) }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(first)), lacks) {
 		t.Errorf("no job lacks entries: %+v", first)
 	}
-	for job, one := range problemsOf(t, p, r, now, 100) {
-		if one.Count[listing.ProblemMissed] != 990 {
-			t.Errorf("%s: %d", job, one.Count[listing.ProblemMissed])
+	for job, one := range surveyed(t, p, r, now) {
+		if len(misses(one)) != 990 {
+			t.Errorf("%s: %d", job, len(misses(one)))
 		}
 	}
-	page, err := r.Recent(t.Context(), listing.EntryQuery{Limit: 400, Ticks: true, Since: now.Add(-time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := store.reads.Load()
-	if _, err := p.Read(t.Context(), r, page.Entries, page.Entries[len(page.Entries)-1].OrderKey().Add(time.Millisecond), now); err != nil || store.reads.Load() != before {
-		t.Errorf("%d further reads, %v", store.reads.Load()-before, err)
+	before := store.entries.Load()
+	if survey(t, p, r, now); store.entries.Load() != before {
+		t.Errorf("%d further entries", store.entries.Load()-before)
 	}
 }
 
 // A view reads a bounded number of entries however long the history is, apart from the
 // first one and one every few minutes. Each reads on, and what it says is so.
-func TestProblemsOfEachViewAreBounded(t *testing.T) {
+func TestSurveyOfEachViewIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, each := range []int{30, 60} {
 		start := time.Now().Truncate(time.Second)
-		var entries, latest []ledger.Entry
+		var entries []ledger.Entry
 		for i := range each {
 			for n := range 300 {
-				entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", n), Tick: start.Add(-time.Duration(i) * time.Minute), Outcome: ledger.Missed})
-			}
-			if i == 1 {
-				latest = slices.Clone(entries)
+				entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", n), Tick: start.Add(-time.Duration(10+i) * time.Minute), Outcome: ledger.Missed})
 			}
 		}
 		r, store := cluster(t, entries)
-		p := new(listing.Problems)
+		p := new(listing.Survey)
 		lacking := 0
 		for view := range 100 {
 			now := start.Add(time.Duration(view/50) * 6 * time.Minute)
 			store.entries.Store(0)
-			list, err := p.Read(t.Context(), r, latest, start.Add(-time.Minute), now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := survey(t, p, r, now)
 			if n := store.entries.Load(); view%50 > 0 && n > 220 || n > 5000 {
 				t.Errorf("view %d of %d entries of each job: %d entries were read", view, each, n)
 			}
 			lacking = 0
-			for _, one := range list {
+			for job, one := range all {
+				known := each
 				if one.Unread {
 					lacking++
+					known = max(0, int(start.Sub(one.Since)/time.Minute)-9)
 				}
-				counted, known := one.Count[listing.ProblemMissed], each
-				if one.Unread {
-					known = int(start.Sub(one.Since)/time.Minute) + 1
-				}
-				if counted != known || counted < 2 {
-					t.Fatalf("view %d: %d misses of %s are counted, %d are known", view, counted, one.Job, known)
+				if len(misses(one)) != known {
+					t.Fatalf("view %d: %d misses of %s are there, %d are known", view, len(misses(one)), job, known)
 				}
 			}
 		}
@@ -191,9 +194,9 @@ func TestProblemsOfEachViewAreBounded(t *testing.T) {
 	}
 }
 
-// In a cluster with many jobs and a long history the first view knows the whole 24 hours, since
-// only problems are read.
-func TestProblemsAreKnownAtOnce(t *testing.T) {
+// In a cluster with many jobs and a long history the first view knows the whole week, since
+// only ticks with trouble are read.
+func TestTroubleIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Second)
 	var entries []ledger.Entry
@@ -207,12 +210,8 @@ func TestProblemsAreKnownAtOnce(t *testing.T) {
 		}
 	}
 	r, store := cluster(t, entries)
-	list, err := new(listing.Problems).Read(t.Context(), r, nil, now.Add(time.Minute), now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range list {
-		if p.Unread || p.Count[listing.ProblemMissed] != 2 {
+	for _, p := range survey(t, new(listing.Survey), r, now) {
+		if p.Unread || len(misses(p)) != 2 {
 			t.Fatalf("after one view: %+v", p)
 		}
 	}
@@ -237,10 +236,10 @@ func TestOpenRunIsReadAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := new(listing.Problems)
-	problemsOf(t, p, r, now, 5)
+	p := new(listing.Survey)
+	surveyed(t, p, r, now)
 	before := store.entries.Load()
-	if got := problemsOf(t, p, r, now, 5); got["often"].Count[listing.ProblemFailed] != 0 {
+	if got := surveyed(t, p, r, now); len(ticksOf(got["often"], ledger.Failed)) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if n := store.entries.Load() - before; n > 30 {
@@ -251,8 +250,9 @@ func TestOpenRunIsReadAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if got := problemsOf(t, p, r, now, 5); got["often"].Count[listing.ProblemFailed] != 1 || got["often"].Count[listing.ProblemMissed] != 600 {
-			t.Errorf("after its end: %v", got["often"].Count)
+		got := surveyed(t, p, r, now)["often"]
+		if failed := ticksOf(got, ledger.Failed); len(failed) != 1 || len(misses(got)) != 600 {
+			t.Errorf("after its end: %v, %d misses", failed, len(misses(got)))
 		}
 	}
 }
@@ -276,7 +276,7 @@ func (l fullTick) Search(ctx context.Context, ask []ledger.Stretch) ([]ledger.Sk
 
 // A tick that no search can return costs a view a few searches, and hides no other tick: one that is
 // old, and one that comes between two views.
-func TestProblemsOfATickThatIsTooLarge(t *testing.T) {
+func TestSurveyOfATickThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Second)
 	var entries []ledger.Entry
@@ -284,7 +284,7 @@ func TestProblemsOfATickThatIsTooLarge(t *testing.T) {
 		entries = append(entries, ledger.Entry{Job: "j", Tick: now.Add(-time.Duration(i) * time.Minute), Outcome: ledger.Missed})
 	}
 	r, store := cluster(t, entries)
-	p := new(listing.Problems)
+	p := new(listing.Survey)
 	for _, view := range []time.Duration{0, 20 * time.Minute} {
 		tick, want := now.Add(-10*time.Minute), 49
 		if view > 0 {
@@ -297,14 +297,11 @@ func TestProblemsOfATickThatIsTooLarge(t *testing.T) {
 		}
 		r.Records.Ledger = fullTick{store, tick}
 		before := store.reads.Load()
-		list, err := p.Read(t.Context(), r, nil, now.Add(view+time.Minute), now.Add(view))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := survey(t, p, r, now.Add(view))["j"]
 		if n := store.reads.Load() - before; n > 20 {
 			t.Errorf("%d reads of a view", n)
 		}
-		if n := list[0].Count[listing.ProblemMissed]; list[0].Unread || n != want {
+		if n := len(misses(got)); got.Unread || n != want {
 			t.Errorf("%d misses, want %d", n, want)
 		}
 	}

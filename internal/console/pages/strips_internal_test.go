@@ -1,0 +1,165 @@
+package pages
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
+)
+
+// noon is the now of these tests.
+var noon = time.Date(2027, 3, 1, 12, 0, 30, 0, time.UTC)
+
+func atNoon() times { return times{Now: noon, zone: time.UTC} }
+
+// ended are events a minute apart, newest first, each with one letter: s succeeded, f failed, m missed, k skipped, r running.
+func ended(letters string) (p view.Past) {
+	outcomes := map[rune]ledger.Outcome{'s': ledger.Succeeded, 'f': ledger.Failed, 'm': ledger.Missed, 'k': ledger.Skipped, 'r': ledger.Running}
+	for i, letter := range letters {
+		at := noon.Truncate(time.Minute).Add(-time.Duration(i) * time.Minute)
+		e := view.Event{At: at, Outcome: outcomes[letter], Ran: letter != 'm', Started: at, Delay: -1}
+		if letter == 's' {
+			e.Took = time.Second
+		}
+		p.Events = append(p.Events, e)
+	}
+	return p
+}
+
+// Each cell shows the worst outcome of its time, and the shortest range ends with now.
+func TestStripShowsTheWorst(t *testing.T) {
+	t.Parallel()
+	g := newGrid(timeRange{"15m", 15 * time.Minute, 5 * time.Minute}, noon)
+	if g.n != 3 || g.at(noon) != 2 || !g.from.Equal(noon.Truncate(5*time.Minute).Add(-10*time.Minute)) {
+		t.Fatalf("%+v", g)
+	}
+	s := newStrip(g, ended("rsssssfmssk"), atNoon(), []incident{{from: noon.Add(-8 * time.Minute), to: noon}})
+	// 12:00 runs; 11:55 to 11:59 succeeded; 11:50 to 11:54 has one that failed and one that was missed.
+	if want := []cell{{"bad", "11:50:00: 2 succeeded, 1 failed, 1 skipped, 1 missed", 0}}; !slices.Equal(s.Marks, want) {
+		t.Errorf("marks %+v, want %+v", s.Marks, want)
+	}
+	if want := []stroke{{"busy", "M2 0h.84v1h-.84z"}, {"good", "M1 0h.84v1h-.84z"}}; !slices.Equal(s.Paths, want) {
+		t.Errorf("paths %+v, want %+v", s.Paths, want)
+	}
+	if want := []band{{0, 3}}; !slices.Equal(s.Bands, want) {
+		t.Errorf("bands %+v, want %+v", s.Bands, want)
+	}
+}
+
+// A run that goes on fills the cells since its start; what the ledger has dropped, or what is not read yet, is said.
+func TestStripSaysWhatItLacks(t *testing.T) {
+	t.Parallel()
+	g := newGrid(timeRange{"1h", time.Hour, time.Minute}, noon)
+	p := ended("kkkkr")
+	s := newStrip(g, p, atNoon(), nil)
+	if busy := s.Paths[len(s.Paths)-1]; busy.Class != "busy" || strings.Count(busy.Path, "M") != 5 || s.Kept != 0 {
+		t.Errorf("%+v", s)
+	}
+	short := newGrid(timeRange{"15m", 3 * time.Minute, time.Minute}, noon)
+	if s := newStrip(short, p, atNoon(), nil); len(s.Paths) != 1 || s.Paths[0].Class != "busy" || strings.Count(s.Paths[0].Path, "M") != 3 {
+		t.Errorf("a run that began before the range: %+v", s.Paths)
+	}
+	p.Since = noon.Add(-30 * time.Minute)
+	if s := newStrip(g, p, atNoon(), nil); s.Kept != 29 || !strings.Contains(s.About, "keeps none from before") {
+		t.Errorf("trimmed: %d cells, %q", s.Kept, s.About)
+	}
+	p.Unread = true
+	if s := newStrip(g, p, atNoon(), nil); s.Kept != 29 || !strings.Contains(s.About, "not read yet") {
+		t.Errorf("unread: %d cells, %q", s.Kept, s.About)
+	}
+	if s := newStrip(g, view.Past{Since: noon.Add(time.Minute), Unread: true}, atNoon(), nil); s.Kept != g.n {
+		t.Errorf("nothing read: %d of %d cells", s.Kept, g.n)
+	}
+}
+
+// Few runs, or small differences, are no trend.
+func TestTrend(t *testing.T) {
+	t.Parallel()
+	grows := func(n int, by time.Duration) (took []time.Duration) {
+		for i := range n {
+			took = append(took, time.Second+time.Duration(n-i)*by)
+		}
+		return took
+	}
+	for name, tt := range map[string]struct {
+		took []time.Duration
+		want string
+	}{
+		"none": {nil, ""}, "few": {grows(9, time.Second), ""}, "slower": {grows(10, time.Second), "↗"},
+		"steady": {grows(20, time.Millisecond), ""}, "faster": {reversed(grows(20, time.Second)), "↘"},
+		"slower, but by little": {slices.Repeat([]time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}, 4), ""},
+	} {
+		got := ""
+		if trend := trendOf(tt.took); trend != nil {
+			got = trend.Shape
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	if q := quantile(grows(100, time.Second), 0.95); q != 96*time.Second {
+		t.Errorf("p95 is %v", q)
+	}
+}
+
+func reversed[T any](list []T) []T {
+	slices.Reverse(list)
+	return list
+}
+
+// Misses with one cause are one incident while no more than ten minutes lie between them; others are their own.
+func TestIncidents(t *testing.T) {
+	t.Parallel()
+	data := &overviewData{
+		visit: &visit{address: address{url: &url.URL{Path: "/"}, query: url.Values{}}, times: atNoon()},
+		grid:  newGrid(timeRange{"1h", time.Hour, time.Minute}, noon), trouble: map[string]view.Past{},
+		directory: view.Directory{Last: map[string]roster.Version{}},
+	}
+	add := func(job string, events ...view.Event) {
+		if _, known := data.directory.Last[job]; !known {
+			data.directory.Keys = append(data.directory.Keys, job)
+			data.directory.Last[job] = roster.Version{JobInfo: roster.JobInfo{Name: job}, Live: job != "gone"}
+		}
+		data.trouble[job] = view.Past{Events: append(data.trouble[job].Events, events...)}
+	}
+	miss := func(job string, code ledger.Code, minutes ...int) {
+		for _, n := range minutes {
+			add(job, view.Event{At: noon.Add(-time.Duration(n) * time.Minute), Outcome: ledger.Missed, Code: code})
+		}
+	}
+	miss("a", ledger.CodeNoQuorum, 20, 21, 22, 50)
+	add("a", view.Event{At: noon.Add(-55 * time.Minute), Outcome: ledger.Failed})
+	miss("b", ledger.CodeNoQuorum, 25, 30)
+	miss("c", ledger.CodeAsleep, 21, 120)
+	miss("gone", ledger.CodeNoQuorum, 23)
+	add("asked", view.Event{At: noon.Add(-24 * time.Minute), Outcome: ledger.Missed, Code: ledger.CodeNoQuorum, Stream: "manual"})
+	list, more := data.incidents()
+	var got []string
+	for _, i := range list {
+		got = append(got, fmt.Sprintf("%s. %s %d forms", i.Cause, i.Text, len(i.Runs)))
+	}
+	want := []string{
+		causes[ledger.CodeNoQuorum] + ". 11:30:30 – 11:40:30: 7 ticks of 4 jobs missed. 2 forms",
+		causes[ledger.CodeAsleep] + ". 11:39:30: 1 tick of c missed. 1 forms",
+		causes[ledger.CodeNoQuorum] + ". 11:10:30: 1 tick of a missed. 1 forms",
+	}
+	if !slices.Equal(got, want) || more != 0 {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	run := link{Text: "b: 11:30:30 – 11:35:30, 2 of them missed", Path: "/jobs/b/backfill?from=2027-03-01T11:30:30&to=2027-03-01T11:35:31"}
+	if list[0].Runs[1] != run {
+		t.Errorf("b is run by %+v", list[0].Runs[1])
+	}
+	for n := range 8 {
+		miss("d", ledger.Code(fmt.Sprint("code-", n)), 5)
+	}
+	if list, more := data.incidents(); len(list) != mostIncidents || more != 11-mostIncidents {
+		t.Errorf("%d incidents and %d more", len(list), more)
+	}
+}
