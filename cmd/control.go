@@ -395,7 +395,7 @@ last 200 refused ones.`,
 // auditFlags adds the filters of the audit log, named like the API's parameters.
 func auditFlags(c *cobra.Command, q *view.AuditQuery) {
 	limitFlag(c, &q.Limit, usualRows)
-	timeFlag(c, &q.Since, "since", "only commands from this `time` on: RFC 3339, or an age (24h)")
+	timeFlag(c, &q.Since, "since", "only commands from this `time` on: RFC 3339")
 	c.Flags().StringVar(&q.By, "by", "", "only commands whose author's name or address contains this `text`")
 	c.Flags().StringVar(&q.Job, "job", "", "only commands on the job or tag with this `name`")
 	choiceFlag(c, &q.Kinds, "act", "only these `kinds` of command", commands.Kinds())

@@ -45,18 +45,34 @@ func limitFlag(c *cobra.Command, limit *int, usual int) {
 	}
 }
 
-// timeFlag adds a flag for a time or an age.
+// timeFlag adds a flag for a time, an age or a day.
 func timeFlag(c *cobra.Command, to *time.Time, name, usage string) {
-	c.Flags().Func(name, usage, func(text string) (err error) {
-		if age, notAge := time.ParseDuration(text); notAge == nil {
-			*to = time.Now().Add(-age)
-			return nil
-		}
-		if *to, err = time.Parse(time.RFC3339, text); err != nil && text != "" {
-			return failure.Usagef("--%s %s: write a time such as 2027-01-01T00:00:00Z, or an age such as 24h", name, text)
+	c.Flags().Func(name, usage+", an age (24h), today or yesterday", func(text string) (err error) {
+		*to, err = timeOf(text, time.Now())
+		if err != nil {
+			return failure.Usagef("--%s %s: write a time such as 2027-01-01T00:00:00Z, an age such as 24h, today or yesterday", name, text)
 		}
 		return nil
 	})
+}
+
+// timeOf reads a time; a day begins at midnight in the zone of now.
+func timeOf(text string, now time.Time) (time.Time, error) {
+	midnight := func(ago int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()-ago, 0, 0, 0, 0, now.Location())
+	}
+	switch text {
+	case "":
+		return time.Time{}, nil
+	case "today":
+		return midnight(0), nil
+	case "yesterday":
+		return midnight(1), nil
+	}
+	if age, err := time.ParseDuration(text); err == nil {
+		return now.Add(-age), nil
+	}
+	return time.Parse(time.RFC3339, text)
 }
 
 // A choice is a flag for values of an enumeration, separated by commas. It may be repeated.

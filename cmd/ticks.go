@@ -161,8 +161,8 @@ type selection struct {
 // selectionFlags adds the filters to a listing.
 func selectionFlags(c *cobra.Command, s *selection) {
 	limitFlag(c, &s.query.Limit, usualRows)
-	timeFlag(c, &s.query.Since, "since", "only ticks from this `time` on: RFC 3339, or an age (24h)")
-	timeFlag(c, &s.query.Before, "until", "only ticks before this `time`: RFC 3339, or an age (24h)")
+	timeFlag(c, &s.query.Since, "since", "only ticks from this `time` on: RFC 3339")
+	timeFlag(c, &s.query.Before, "until", "only ticks before this `time`: RFC 3339")
 	choiceFlag(c, &s.query.Outcomes, "outcome", "only these `outcomes`", ledger.Outcomes())
 	choiceFlag(c, &s.query.Triggers, "trigger", "only these `triggers`", ledger.Triggers())
 	choiceFlag(c, &s.query.Reasons, "reason", "only these reason `codes`", ledger.Codes())

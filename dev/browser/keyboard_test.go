@@ -30,6 +30,8 @@ func testKeyboard(t *testing.T, browser *chromium, home string) {
 		b.walks(path)
 	}
 
+	b.keys()
+
 	b.open("/jobs/nightly-report")
 	b.press(kb.Tab)
 	if on := eval[string](b, `document.activeElement.textContent`); !strings.Contains(on, "Skip") {
@@ -47,6 +49,35 @@ func testKeyboard(t *testing.T, browser *chromium, home string) {
 	b.wait("the job is paused", says("Its ticks are skipped")+` && `+says("by keyboard"))
 	b.asks("/jobs/nightly-report", "/jobs/nightly-report/resume")
 	b.send("Resumed")
+}
+
+// keys goes from page to page, and from row to row, by single keys.
+func (b *tab) keys() {
+	b.t.Helper()
+	b.open("/")
+	b.press("g")
+	b.press("r")
+	b.wait("g r leads to the ticks", `location.pathname.endsWith("/ticks") && document.readyState === "complete"`)
+	b.press("/")
+	b.wait("/ leads to the search for jobs", `location.pathname.endsWith("/jobs") && document.readyState === "complete" && document.activeElement.id === "search"`)
+	b.press("g") // is typed
+	if typed := eval[string](b, `document.activeElement.value`); typed != "g" {
+		b.t.Errorf("the field has %q", typed)
+	}
+	eval[bool](b, `document.activeElement.blur() === undefined`)
+	b.press("j")
+	b.press("j")
+	b.press("k")
+	first := eval[string](b, `document.querySelector("main tbody a").href`)
+	if on := eval[string](b, `document.activeElement.href || ""`); on != first {
+		b.t.Errorf("j j k is at %q, the first row leads to %q", on, first)
+	}
+	b.press("?")
+	b.wait("? lists the keys", `document.getElementById("keys").open`)
+	b.press(kb.Escape)
+	b.wait("Escape closes them", `!document.getElementById("keys").open`)
+	b.press(kb.Enter)
+	b.wait("Enter opens the job", `location.href === `+quote(first))
 }
 
 // walks goes through all stops of a page, each after the one before it.

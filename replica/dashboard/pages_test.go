@@ -469,3 +469,22 @@ func TestTicksWithoutARunAreLinked(t *testing.T) {
 		}
 	}
 }
+
+// The zone that was chosen last holds for addresses without one. An unknown one is ignored.
+func TestZoneIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	chosen := r.ask(viewer, "GET", "/replicas?tz=Asia%2FKolkata", "")
+	set := chosen.header.Get("Set-Cookie")
+	if !strings.HasPrefix(set, "quorate_tz=Asia%2FKolkata; Path=/; ") || !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Lax") {
+		t.Errorf("the cookie is %q", set)
+	}
+	for cookie, want := range map[string]string{"Asia%2FKolkata": "Asia/Kolkata ·", "Mars": "UTC ·", "%zz": "UTC ·"} {
+		for path, zone := range map[string]string{"/replicas": want, "/replicas?tz=utc": "UTC ·"} {
+			a := r.ask(viewer, "GET", path, "", func(req *http.Request) { req.Header.Set("Cookie", "quorate_tz="+cookie) })
+			if a.status != http.StatusOK || !strings.Contains(string(a.body), zone) {
+				t.Errorf("%s with %s: %d, not in %s", path, cookie, a.status, zone)
+			}
+		}
+	}
+}

@@ -63,7 +63,7 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	r.must(r.roster.Publish(t.Context(), infos))
-	for path, most := range map[string]int{"/?range=1h": 12 << 10, "/static/style.css": 5 << 10, "/static/live.js": 3 << 10, "/static/idiomorph.js": 4 << 10} {
+	for path, most := range map[string]int{"/?range=1h": 12 << 10, "/static/style.css": 5 << 10, "/static/live.js": 3 << 10, "/static/idiomorph.js": 4 << 10, "/static/keys.js": 1 << 10} {
 		if a := r.ask(viewer, "GET", path, "", packed); a.status != http.StatusOK || len(a.body) > most {
 			t.Errorf("%s: %d, %d bytes of %d", path, a.status, len(a.body), most)
 		}

@@ -123,7 +123,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 		o.PausesUnknown = data.open.Unknown != ""
 	}
 	for _, r := range timeRanges() {
-		o.Ranges = append(o.Ranges, link{r.name, v.With("range", r.name), r == chosen})
+		o.Ranges = append(o.Ranges, link{Text: r.name, Path: v.With("range", r.name), Here: r == chosen})
 	}
 	return o, nil
 }

@@ -9,6 +9,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -39,6 +40,7 @@ type page struct {
 	path  string
 	name  string // of its template
 	under string // its entry of the navigation
+	key   string // that leads to it, after g
 	title string
 	load  func(ctx context.Context, v *visit) (any, error)
 }
@@ -46,16 +48,16 @@ type page struct {
 // pages lists the pages.
 func pages() []page {
 	return []page{
-		{"/{$}", "overview", "/", "Overview", loadOverview},
-		{"/jobs", "jobs", "/jobs", "Jobs", loadJobs},
-		{"/jobs/{job}", "job", "/jobs", "Job", loadJob},
-		{"/ticks", "ticks", "/ticks", "Ticks", loadTicks},
-		{"/runs/{run}", "run", "/ticks", "Run", loadRun},
-		{"/replicas", "replicas", "/replicas", "Replicas", loadReplicas},
-		{"/nodes", "nodes", "/nodes", "Nodes", loadNodes},
-		{"/locks", "locks", "/locks", "Locks and tokens", loadLocks},
-		{"/configuration", "configuration", "/configuration", "Configuration", loadConfiguration},
-		{"/audit", "audit", "/audit", "Audit", loadAudit},
+		{"/{$}", "overview", "/", "o", "Overview", loadOverview},
+		{"/jobs", "jobs", "/jobs", "j", "Jobs", loadJobs},
+		{"/jobs/{job}", "job", "/jobs", "", "Job", loadJob},
+		{"/ticks", "ticks", "/ticks", "r", "Ticks", loadTicks},
+		{"/runs/{run}", "run", "/ticks", "", "Run", loadRun},
+		{"/replicas", "replicas", "/replicas", "p", "Replicas", loadReplicas},
+		{"/nodes", "nodes", "/nodes", "n", "Nodes", loadNodes},
+		{"/locks", "locks", "/locks", "l", "Locks and tokens", loadLocks},
+		{"/configuration", "configuration", "/configuration", "c", "Configuration", loadConfiguration},
+		{"/audit", "audit", "/audit", "a", "Audit", loadAudit},
 	}
 }
 
@@ -128,6 +130,9 @@ func (p *Pages) servePage(w http.ResponseWriter, r *http.Request, one page) {
 		return
 	}
 	v.Data, v.Done = data, doneText(v.query.Get("done"))
+	if tz := v.query.Get("tz"); tz != "" {
+		http.SetCookie(w, p.cookie(r, zoneCookie, url.QueryEscape(tz)))
+	}
 	p.render(w, v, http.StatusOK)
 }
 
@@ -142,7 +147,7 @@ func (p *Pages) admit(r *http.Request, one page) (*visit, *problem.Problem) {
 	if v.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
 		return v, problem.BadRequest("the query cannot be read: " + err.Error())
 	}
-	return v, v.setZone(v.query.Get("tz"))
+	return v, v.setZone(cmp.Or(v.query.Get("tz"), v.KeptZone()))
 }
 
 func (p *Pages) newVisit(r *http.Request, one page) *visit {
@@ -224,8 +229,30 @@ func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(f.text))
 }
 
-// themeCookie stores the dark or light theme; without it the browser's preference applies.
-const themeCookie = "quorate_theme"
+// themeCookie stores the dark or light theme; without it the browser's preference applies. zoneCookie
+// stores the zone of times that was chosen last, for addresses without one.
+const (
+	themeCookie = "quorate_theme"
+	zoneCookie  = "quorate_tz"
+)
+
+// cookie is kept for a year.
+func (p *Pages) cookie(r *http.Request, name, value string) *http.Cookie {
+	return &http.Cookie{Name: name, Value: value, Path: p.cfg.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
+}
+
+// KeptZone is the zone of times that was chosen last, "" if there is none that is known.
+func (v *visit) KeptZone() string {
+	c, err := v.r.Cookie(zoneCookie)
+	if err != nil {
+		return ""
+	}
+	tz, err := url.QueryUnescape(c.Value)
+	if other := (times{}); err != nil || other.setZone(tz) != nil {
+		return ""
+	}
+	return tz
+}
 
 // serveTheme sets the theme and redirects back.
 func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
@@ -234,7 +261,7 @@ func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
-	cookie := &http.Cookie{Name: themeCookie, Path: p.cfg.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
+	cookie := p.cookie(r, themeCookie, "")
 	switch to := r.PostFormValue("to"); to {
 	case "dark", "light":
 		cookie.Value = to

@@ -58,7 +58,7 @@ func (v *visit) Navigation() []link {
 	var list []link
 	for _, s := range v.p.pages {
 		if path := strings.TrimSuffix(s.path, "{$}"); path == s.under {
-			list = append(list, link{v.p.titleOf(s), v.To(path), s.under == v.page.under})
+			list = append(list, link{Text: v.p.titleOf(s), Path: v.To(path), Key: s.key, Here: s.under == v.page.under})
 		}
 	}
 	return list
@@ -77,10 +77,10 @@ func (v *visit) Icon() string {
 	return "icon.svg"
 }
 
-// A link is an entry of the navigation or of a choice; Here marks that of this page.
+// A link is an entry of the navigation or of a choice; Here marks that of this page. Key leads to it, after g.
 type link struct {
-	Text, Path string
-	Here       bool
+	Text, Path, Key string
+	Here            bool
 }
 
 // Choices are the possible values of a parameter of the API's route.
