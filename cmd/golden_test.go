@@ -191,7 +191,7 @@ func TestUsage(t *testing.T) {
 		{args: []string{"audit", "-c", cfg}, code: exitNoQuorum, stderr: "no quorum"},
 		{args: []string{"audit", "--act", "explode", "-c", cfg}, code: exitUsage, stderr: ": --act explode: write some of trigger,"},
 		{args: []string{"audit", "--refused", "maybe", "-c", cfg}, code: exitUsage, stderr: ": --refused maybe: write some of yes,no"},
-		{args: []string{"audit", "--since", "yesterday", "-c", cfg}, code: exitUsage, stderr: ": --since yesterday: "},
+		{args: []string{"audit", "--since", "lately", "-c", cfg}, code: exitUsage, stderr: ": --since lately: "},
 		{args: []string{"__complete", "audit", "--act", ""}, stdout: "release\n"},
 		{args: []string{"store", "foo"}, code: exitUsage, stderr: `unexpected "foo"`},
 		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},

@@ -34,7 +34,7 @@ func TestSelection(t *testing.T) {
 			t.Errorf("query = %+v, %v", q, err)
 		}
 		for flags, want := range map[string]string{
-			"--since yesterday":    "--since yesterday: write",
+			"--since lately":       "--since lately: write",
 			"--until 5":            "--until 5: write",
 			"--outcome failed,won": "--outcome won: write",
 			"--trigger cron":       "--trigger cron: write",

@@ -595,6 +595,17 @@ func TestParseLog(t *testing.T) {
 	if !waits.From.Equal(at(0)) {
 		t.Errorf("a replica that waits until nodes vouch lives from %v on", waits.From)
 	}
+	unsure := []string{
+		`{"time":"2026-07-01T12:00:00Z","level":"INFO","msg":"ready"}`,
+		`{"time":"2026-07-01T12:00:01Z","level":"WARN","msg":"no job runs until the store says which service it belongs to; trying again until then"}`,
+	}
+	if l := checker.ParseLog("c", unsure); !l.From.IsZero() {
+		t.Errorf("a replica that does not know its store lives from %v on", l.From)
+	}
+	unsure = append(unsure, `{"time":"2026-07-01T12:00:10.1Z","msg":"tick won","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"votes":"5/5"}`)
+	if l := checker.ParseLog("c", unsure); !l.From.Equal(at(10.1)) {
+		t.Errorf("a replica that knows it by then lives from %v on", l.From)
+	}
 	if l.Replica != "a" || l.Renamed["j"] != "new" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
 		t.Errorf("the incarnation: %+v", l)
 	}

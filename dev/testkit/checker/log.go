@@ -24,6 +24,7 @@ func messageKinds() map[string]What {
 // parent of the process knows when and how it ended.
 func ParseLog(replica string, lines []string) Incarnation {
 	l, kinds := Incarnation{Replica: replica, Renamed: map[string]string{}}, messageKinds()
+	unknown := false // it does not know yet whether the store is its service's
 	for _, text := range lines {
 		var line struct {
 			Time    time.Time
@@ -43,11 +44,16 @@ func ParseLog(replica string, lines []string) Incarnation {
 			l.Renamed[line.Former] = line.Job
 		case l.From.IsZero() && (line.Msg == "ready" || strings.Contains(line.Msg, "no tick runs before")):
 			l.From = line.Time
+		case strings.HasPrefix(line.Msg, "no job runs until the store says"):
+			l.From, unknown = time.Time{}, true
 		case strings.HasPrefix(line.Msg, "draining:") && l.Drained.IsZero():
 			l.Drained = line.Time
 		}
 		what, ok := kinds[line.Msg]
 		if at, err := time.Parse(time.RFC3339Nano, line.Tick); ok && err == nil {
+			if unknown && l.From.IsZero() { // it knows by now
+				l.From = line.Time
+			}
 			l.Reports = append(l.Reports, Report{
 				Tick: Tick{line.Job, at}, What: what, At: line.Time, Token: line.Token, Outcome: line.Outcome, Code: line.Code,
 			})
