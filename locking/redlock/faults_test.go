@@ -99,7 +99,7 @@ func (f *five) claims(t *testing.T, state string) int {
 // eventually asks until ok, a bounded number of times.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 1500 {
 		if ok() {
 			return
 		}
