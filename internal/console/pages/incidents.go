@@ -77,14 +77,9 @@ func (i *incident) describe(data *overviewData) {
 			continue
 		}
 		first, last := missed[0].At, missed[len(missed)-1].At
-		path, name := data.To("/jobs", data.nameOf(key), "backfill"), data.nameOf(key)
-		separator := "?"
-		if strings.Contains(path, "?") {
-			separator = "&"
-		}
 		i.Runs = append(i.Runs, link{
-			Text: fmt.Sprintf("%s: %s, %d of them missed", name, data.stretch(first, last), len(missed)),
-			Path: path + separator + "from=" + formTime(first) + "&to=" + formTime(last.Add(time.Second)),
+			Text: fmt.Sprintf("%s: %s, %d of them missed", data.nameOf(key), data.stretch(first, last), len(missed)),
+			Path: data.To("/jobs", data.nameOf(key), "backfill") + data.Query("from", formTime(first)) + "&to=" + url.QueryEscape(formTime(last.Add(time.Second))),
 		})
 	}
 	i.Text = data.stretch(i.from, i.to) + ": " + view.Count(ticks, "tick", "ticks") + " of "
@@ -96,9 +91,8 @@ func (i *incident) describe(data *overviewData) {
 		i.Text += view.Count(len(i.of), "job", "jobs")
 	}
 	i.Text += " missed."
-	i.Path = data.ticksPath(url.Values{
-		"outcome": {string(ledger.Missed)}, "since": {i.from.UTC().Format(time.RFC3339)}, "until": {i.to.Add(time.Second).UTC().Format(time.RFC3339)},
-	})
+	i.Path = data.To("/ticks") + data.Query("since", i.from.UTC().Format(time.RFC3339)) +
+		"&until=" + url.QueryEscape(i.to.Add(time.Second).UTC().Format(time.RFC3339)) + "&outcome=" + string(ledger.Missed)
 }
 
 // stretch is the time from one tick to another.
@@ -114,21 +108,13 @@ func formTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05
 
 // causes are the titles of incidents; others are called by their code.
 var causes = map[ledger.Code]string{
-	ledger.CodeNoQuorum: "The store, or a quorum of its nodes, did not answer", ledger.CodeNoReplica: "No replica served the job", ledger.CodeDrained: "A replica drained",
+	ledger.CodeNoQuorum: "The store did not answer", ledger.CodeNoReplica: "No replica served the job", ledger.CodeDrained: "A replica drained",
 	ledger.CodeAsleep: "Replicas were asleep, stopped or too busy", ledger.CodeUnvouched: "The store may have forgotten claims", ledger.CodeRefused: "The store refused the claims",
 	ledger.CodeSplit: "Replicas blocked one another", ledger.CodeStarting: "Replicas did not know yet what is paused", ledger.CodeUnknown: "The cause is not known",
 }
 
 func causeOf(e view.Event) string {
 	return cmp.Or(causes[e.Code], "Missed: "+cmp.Or(e.Text, strings.ReplaceAll(string(cmp.Or(e.Code, ledger.CodeUnknown)), "_", " ")))
-}
-
-// ticksPath is the page of ticks with a query.
-func (data *overviewData) ticksPath(query url.Values) string {
-	if tz := data.query.Get("tz"); tz != "" {
-		query.Set("tz", tz)
-	}
-	return strings.TrimSuffix(data.Base+"/ticks?"+query.Encode(), "?")
 }
 
 // againLine names the jobs whose attempts were interrupted in the last 24 hours.

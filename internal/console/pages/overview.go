@@ -80,8 +80,8 @@ type overviewData struct {
 	next      []view.Next
 	trouble   map[string]view.Past // of all jobs, without what ended as it should
 	past      map[string]view.Past // of those that are shown, all
+	shown     []string             // the keys of those that are shown
 	newest    map[string]time.Time // of each job, the newest entry
-	shown     []string             // their keys
 	unknown   error                // why the rest is empty
 }
 
@@ -173,7 +173,7 @@ func readOverview(ctx context.Context, v *visit) *overviewData {
 	})
 	wg.Wait()
 	if data.unknown == nil && v.Stale.IsZero() { // none of them starts before the nodes answer again
-		data.next = data.directory.Soonest(control.Reader, data.open, v.Now)
+		data.next = control.Soonest(data.directory, data.open, v.Now)
 	}
 	return data
 }

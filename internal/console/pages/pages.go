@@ -230,7 +230,7 @@ func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // themeCookie stores the dark or light theme; without it the browser's preference applies. zoneCookie
-// stores the zone of times that was chosen last, for addresses without one.
+// stores the zone of times that was used last, for addresses without one.
 const (
 	themeCookie = "quorate_theme"
 	zoneCookie  = "quorate_tz"
@@ -241,7 +241,7 @@ func (p *Pages) cookie(r *http.Request, name, value string) *http.Cookie {
 	return &http.Cookie{Name: name, Value: value, Path: p.cfg.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
 }
 
-// KeptZone is the zone of times that was chosen last, "" if there is none that is known.
+// KeptZone is the zone of times that was used last, "" if there is none that is known.
 func (v *visit) KeptZone() string {
 	c, err := v.r.Cookie(zoneCookie)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -346,10 +345,10 @@ func (data *overviewData) counters() []counter {
 	if n := len(data.directory.Keys); n > len(data.shown) {
 		of = fmt.Sprintf("of the %d jobs below", len(data.shown))
 	}
-	query := url.Values{"outcome": {"failed,timed_out,lease_lost,interrupted"}, "since": {data.from.UTC().Format(time.RFC3339)}}
+	failedPath := data.To("/ticks") + data.Query("since", data.from.UTC().Format(time.RFC3339)) + "&outcome=failed,timed_out,lease_lost,interrupted"
 	list := []counter{
-		{Name: "Runs", Value: least(runs, data.past), About: of, Spark: sparkOf(ran, 120, 22), Path: data.ticksPath(url.Values{})},
-		{Name: "Failures", Value: least(failures, data.trouble), Spark: sparkOf(failed, 120, 22), Path: data.ticksPath(query)},
+		{Name: "Runs", Value: least(runs, data.past), About: of, Spark: sparkOf(ran, 120, 22), Path: data.To("/ticks")},
+		{Name: "Failures", Value: least(failures, data.trouble), Spark: sparkOf(failed, 120, 22), Path: failedPath},
 	}
 	if failures > 0 {
 		list[1].Class = "bad"

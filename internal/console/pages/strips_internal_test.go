@@ -152,7 +152,7 @@ func TestIncidents(t *testing.T) {
 	if !slices.Equal(got, want) || more != 0 {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	run := link{Text: "b: 11:30:30 – 11:35:30, 2 of them missed", Path: "/jobs/b/backfill?from=2027-03-01T11:30:30&to=2027-03-01T11:35:31"}
+	run := link{Text: "b: 11:30:30 – 11:35:30, 2 of them missed", Path: "/jobs/b/backfill?from=2027-03-01T11%3A30%3A30&to=2027-03-01T11%3A35%3A31"}
 	if list[0].Runs[1] != run {
 		t.Errorf("b is run by %+v", list[0].Runs[1])
 	}

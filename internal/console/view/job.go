@@ -183,7 +183,7 @@ func NewNext(job string, p schedule.Planned, start time.Time) Next {
 }
 
 // Soonest returns the next tick of each served job, soonest first, with the pauses that are open.
-func (d Directory) Soonest(r Reader, open OpenCommands, now time.Time) []Next {
+func (r Reader) Soonest(d Directory, open OpenCommands, now time.Time) []Next {
 	rows := []Next{}
 	for _, u := range r.upcoming(d, d.Keys, now) {
 		rows = append(rows, NewNext(u.job.Name, u.next, u.job.Start(u.schedule, u.next.Tick)))

@@ -93,15 +93,7 @@ func TestInNeed(t *testing.T) {
 	inNeed := func() (names []string, read int64) {
 		t.Helper()
 		before := reads.reads.Load()
-		d, err := r.Directory(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		newest, err := r.Newest(t.Context(), d.Keys)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := r.InNeed(t.Context(), newest, time.Now())
+		list, err := r.InNeed(t.Context(), newestOf(t, r), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,6 +29,17 @@ func surveyed(t *testing.T, p *listing.Survey, r listing.Reader, now time.Time) 
 // survey reads once.
 func survey(t *testing.T, p *listing.Survey, r listing.Reader, now time.Time) map[string]listing.Past {
 	t.Helper()
+	newest := newestOf(t, r)
+	all, err := p.Read(t.Context(), r, slices.Collect(maps.Keys(newest)), newest, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// newestOf has the order key of each job's newest entry.
+func newestOf(t *testing.T, r listing.Reader) map[string]time.Time {
+	t.Helper()
 	d, err := r.Directory(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -37,11 +48,7 @@ func survey(t *testing.T, p *listing.Survey, r listing.Reader, now time.Time) ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := p.Read(t.Context(), r, d.Keys, newest, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return newest
 }
 
 // misses are the missed ticks, newest first.
