@@ -12,8 +12,10 @@ import (
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/health"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/commands"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
@@ -145,3 +147,33 @@ func TestSlowReadingIsNoOutage(t *testing.T) {
 type votingNodes struct{ fewNodes }
 
 func (votingNodes) Inspect(ctx context.Context) []health.Node { return fewNodes{}.Inspect(ctx)[:1] }
+
+// What replicas recorded while the pages could not be read is on them afterwards.
+func TestOutageLeavesNoGap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		away := new(atomic.Bool)
+		r := newRig(t, func(c *setup) { c.away(away) })
+		r.shows("/", []string{`aria-label="1 skipped of 1 tick"`}, nil)
+		away.Store(true)
+		time.Sleep(10 * time.Second)
+		r.record(ledger.Entry{Job: "sweep", Tick: time.Now().Truncate(time.Second), Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeNoQuorum}})
+		time.Sleep(2 * time.Minute)
+		r.shows("/", []string{"This page was read at"}, nil)
+		away.Store(false)
+		time.Sleep(5 * time.Second)
+		r.shows("/", []string{"1 tick of sweep missed."}, []string{"This page was read at"})
+	})
+}
+
+// What the ledger does not keep is not counted as if it had not been.
+func TestOverviewSaysWhatIsDropped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now().Truncate(time.Second)
+	for n := range 30 {
+		r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n+1) * time.Minute), Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
+	}
+	r.must(r.ledger.Store(t.Context(), "sweep", jobs.History{Keep: 5}))
+	r.shows("/?range=1h", []string{"at least 3</b>", "The ledger keeps less than this range or 24 h of sweep"}, nil)
+}

@@ -113,14 +113,93 @@ func reversed[T any](list []T) []T {
 	return list
 }
 
+// dataAtNoon is that of an hour without jobs.
+func dataAtNoon() *overviewData {
+	return &overviewData{
+		visit: &visit{address: address{url: &url.URL{Path: "/"}, query: url.Values{}}, times: atNoon()},
+		grid:  newGrid(timeRange{"1h", time.Hour, time.Minute}, noon), trouble: map[string]view.Past{}, past: map[string]view.Past{},
+		directory: view.Directory{Last: map[string]roster.Version{}}, newest: map[string]time.Time{},
+	}
+}
+
+func (data *overviewData) serve(job string, past view.Past, change ...func(*roster.Version)) {
+	v := roster.Version{JobInfo: roster.JobInfo{Name: job}, Live: true}
+	for _, c := range change {
+		c(&v)
+	}
+	data.directory.Keys, data.directory.Last[job] = append(data.directory.Keys, job), v
+	data.past[job], data.shown = past, append(data.shown, job)
+	if len(past.Events) > 0 {
+		data.newest[job] = past.Events[0].At
+	}
+}
+
+// Failing jobs come first, then slower ones, then paused ones, then the others by name.
+func TestRowsAreInOrder(t *testing.T) {
+	t.Parallel()
+	data := dataAtNoon()
+	slower := ended("ssssssssssss")
+	for i := range slower.Events[:6] {
+		slower.Events[i].Took = time.Minute
+	}
+	data.serve("b-fine", ended("sss"))
+	data.serve("a-fine", ended("sss"))
+	data.serve("paused", ended("kk"), func(v *roster.Version) { v.Paused = true })
+	data.serve("slower", slower)
+	data.serve("fails", ended("fs"))
+	data.inNeed = []view.JobInNeed{{Job: "fails", Standing: view.Standing{Last: ledger.Entry{Outcome: ledger.Failed}}}}
+	var got []string
+	for _, row := range data.rows(nil) {
+		got = append(got, row.Job+" "+row.Mark.Shape)
+	}
+	if want := []string{"fails ✕", "slower ✓", "paused ‖", "a-fine ✓", "b-fine ✓"}; !slices.Equal(got, want) {
+		t.Errorf("the rows are %q, want %q", got, want)
+	}
+	again := ended("s")
+	again.Events[0].Interruptions = 1
+	data.serve("again", again)
+	if row := data.row("again", nil); row.Mark.Word != withTrouble || row.Strip.Marks[0].Title != "12:00:00: 1 "+withTrouble {
+		t.Errorf("a success after an interruption: %+v", row)
+	}
+}
+
+// Where nothing needs anybody, the status says no more than is known.
+func TestFineStatus(t *testing.T) {
+	t.Parallel()
+	data := dataAtNoon()
+	wants := func(text string) {
+		t.Helper()
+		if l := data.fineLine(); !strings.HasPrefix(l.Text, text) {
+			t.Errorf("the status is %q, want %q", l.Text, text)
+		}
+	}
+	wants("No replica serves a job yet.")
+	data.serve("j", view.Past{})
+	wants("No tick is planned")
+	tick := "2027-03-01T12:01:00Z"
+	data.next = []view.Next{{Job: "j", Tick: tick, Start: &tick}}
+	wants("No job has had a tick yet. The first is that of j, in 30 s, at 12:01:00.")
+	data.newest["j"] = noon.Add(-30 * 24 * time.Hour) // longer ago than the page looks back
+	wants("Nothing needs you: of 1 job no last tick failed")
+}
+
+// A replica with a skewed clock takes the ticks that others leave; a silent one takes none.
+func TestReadyReplicas(t *testing.T) {
+	t.Parallel()
+	data := dataAtNoon()
+	seen, silent := noon.Format(time.RFC3339), noon.Add(-time.Minute).Format(time.RFC3339)
+	for _, r := range []view.Replica{{State: roster.StateReady, Seen: &seen}, {State: roster.StateSkewed, Seen: &seen}, {State: roster.StateReady, Seen: &silent}, {State: roster.StateDraining, Seen: &seen}} {
+		data.replicas.Items = append(data.replicas.Items, r)
+	}
+	if n := data.ready(); n != 2 {
+		t.Errorf("%d are ready, want 2", n)
+	}
+}
+
 // Misses with one cause are one incident while no more than ten minutes lie between them; others are their own.
 func TestIncidents(t *testing.T) {
 	t.Parallel()
-	data := &overviewData{
-		visit: &visit{address: address{url: &url.URL{Path: "/"}, query: url.Values{}}, times: atNoon()},
-		grid:  newGrid(timeRange{"1h", time.Hour, time.Minute}, noon), trouble: map[string]view.Past{},
-		directory: view.Directory{Last: map[string]roster.Version{}},
-	}
+	data := dataAtNoon()
 	add := func(job string, events ...view.Event) {
 		if _, known := data.directory.Last[job]; !known {
 			data.directory.Keys = append(data.directory.Keys, job)

@@ -313,3 +313,32 @@ func TestSurveyOfATickThatIsTooLarge(t *testing.T) {
 		}
 	}
 }
+
+// Each view has what came since the one before, also what replicas record late within a minute, and says of what
+// was not caught up why it was missed.
+func TestSurveyReadsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	miss := func(ago time.Duration) ledger.Entry {
+		cause := ledger.Reason{Code: ledger.CodeNoQuorum}
+		return ledger.Entry{Job: "j", Tick: now.Add(-ago), Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeCatchUp, Details: &ledger.Details{With: &cause}}}
+	}
+	r, store := cluster(t, []ledger.Entry{miss(time.Hour)})
+	for _, p := range []*listing.Survey{{}, {Plain: true}} {
+		if got := survey(t, p, r, now)["j"]; got.Events[len(got.Events)-1].Code != ledger.CodeNoQuorum {
+			t.Errorf("missed for %q", got.Events[0].Code)
+		}
+		before := len(survey(t, p, r, now)["j"].Events)
+		for n, e := range []ledger.Entry{miss(-10 * time.Second), miss(20 * time.Second)} {
+			if p.Plain {
+				e.Tick = e.Tick.Add(time.Second)
+			}
+			if _, err := store.Record(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(survey(t, p, r, now.Add(20*time.Second))["j"].Events); got != before+n+1 {
+				t.Errorf("plain %v: %d events, want %d", p.Plain, got, before+n+1)
+			}
+		}
+	}
+}
