@@ -188,8 +188,8 @@ func TestReadyReplicas(t *testing.T) {
 	t.Parallel()
 	data := dataAtNoon()
 	seen, silent := noon.Format(time.RFC3339), noon.Add(-time.Minute).Format(time.RFC3339)
-	for _, r := range []view.Replica{{State: roster.StateReady, Seen: &seen}, {State: roster.StateSkewed, Seen: &seen}, {State: roster.StateReady, Seen: &silent}, {State: roster.StateDraining, Seen: &seen}} {
-		data.replicas.Items = append(data.replicas.Items, r)
+	data.replicas.Items = []view.Replica{
+		{State: roster.StateReady, Seen: &seen}, {State: roster.StateSkewed, Seen: &seen}, {State: roster.StateReady, Seen: &silent}, {State: roster.StateDraining, Seen: &seen},
 	}
 	if n := data.ready(); n != 2 {
 		t.Errorf("%d are ready, want 2", n)
