@@ -41,6 +41,9 @@ RACED := ./locking/... ./jobs/... ./internal/store/quorum/client ./scheduler/int
 # goroutines take turns.
 TOOLS = $(filter-out %/dev/faults,$(shell go list ./dev/...))
 
+# What parses has no goroutines, and a detector would make its many cases eight times slower.
+PARSERS = $(shell go list ./internal/config/...)
+
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
 ENGINE := ./scheduler ./scheduler/schedtest
 
@@ -98,8 +101,8 @@ gallery: ## write the pictures of docs/gallery anew
 .PHONY: race
 race: ## all tests; those of the product and of the other modules with the race detector
 	@.ci/deps redis-server gcc postgres
-	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m -skip '^TestPagesAreBounded$$' $(filter-out $(TOOLS),$(shell go list ./...))
-	go test $(PARALLEL) -vet=off -count=1 -timeout 30m $(TOOLS)
+	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m -skip '^TestPagesAreBounded$$' $(filter-out $(TOOLS) $(PARSERS),$(shell go list ./...))
+	go test $(PARALLEL) -vet=off -count=1 -timeout 30m $(filter-out %/dev/sim,$(TOOLS)) $(PARSERS) # sim has a part of its own
 	go test -vet=off -count=1 -timeout 30m -run '^TestPagesAreBounded$$' ./replica # it counts, for minutes
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
 	$(MAKE) modules RACE=-race
@@ -158,7 +161,7 @@ mutants: ## plant bugs one at a time and see that the tests notice each
 sim: ## simulate whole clusters, hundreds of worlds a minute, and claims of locks, from FIRST on
 	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestSim(OnStore)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
 	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestPolicies(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'Test(Locks(OnStore)?|ListChange(AndBack)?|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -skip '^Test(Sim|Policies)(OnStore)?$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
 
 .PHONY: search
 search: ## simulate worlds that nobody has seen yet: the first seed is the time
