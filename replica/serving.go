@@ -136,7 +136,7 @@ func (r *Replica) openDashboard(cfg *config.Config, options Config) error {
 
 // Shown is what a dashboard shows: see package replica/dashboard.
 func (r *Replica) Shown() view.Host {
-	shown := view.Host{ID: r.id, Version: r.version, NotReady: r.notReady, Settings: r.shownSettings, Logger: r.log}
+	shown := view.Host{ID: r.id, Version: r.version, NotReady: r.notReady, Settings: r.shownSettings, Usual: config.Default().Shown(), Logger: r.log}
 	if r.store == nil {
 		return shown // while it is made
 	}

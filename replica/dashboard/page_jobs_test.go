@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -30,4 +32,50 @@ func TestJitterIsShown(t *testing.T) {
 			t.Errorf("%s speaks of jitter: %s", path, text)
 		}
 	}
+}
+
+// Jobs are chosen by what is the matter with them, with their number; rows are in the order that was asked for.
+func TestJobsAreChosen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{{
+		Name: "azure", Schedule: "@every 10m", Definition: `{"spec":"@every 10m"}`, Timezone: "UTC", Replica: "a", Published: time.Now(), ConfigHash: "c1",
+	}}))
+	names := func(query string) string {
+		t.Helper()
+		var list []string
+		for _, m := range regexp.MustCompile(`<tr id="row-([^"]*)"`).FindAllStringSubmatch(string(r.ask(viewer, "GET", "/jobs"+query, "").body), -1) {
+			list = append(list, m[1])
+		}
+		return strings.Join(list, " ")
+	}
+	for query, want := range map[string]string{
+		"": "azure report sweep", "?show=failing": "report", "?show=paused": "report sweep", "?show=new": "azure", "?show=running": "", "?q=FINANCE": "report sweep",
+		"?show=failing&q=azure": "", "?sort=trouble": "report azure sweep", "?sort=last": "sweep report azure", "?sort=next": "azure report sweep", "?sort=slower": "azure report sweep", "?first=2": "sweep",
+	} {
+		if got := names(query); got != want {
+			t.Errorf("/jobs%s lists %q, want %q", query, got, want)
+		}
+	}
+	r.shows("/jobs", []string{">all 3<", ">not succeeding 1<", ">paused 2<", ">without a tick 1<", "Every 10 minutes"}, []string{"running 0", "not served 0"})
+	for _, query := range []string{"?show=odd", "?sort=odd", "?first=-1"} {
+		if a := r.ask(viewer, "GET", "/jobs"+query, ""); a.status != http.StatusBadRequest {
+			t.Errorf("/jobs%s: %d", query, a.status)
+		}
+	}
+}
+
+// The page of a job says how it is, what its policies are, and lists what did not succeed.
+func TestJobPage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{{
+		Name: "invoice", Schedule: "@every 10m", Definition: `{"spec":"@every 10m"}`, Timezone: "UTC", Replica: "b", Published: time.Now(), ConfigHash: "c2", Hash: "h1",
+	}}))
+	_, err := r.roster.Beat(t.Context(), roster.Replica{ID: "b", State: "ready", ConfigHash: "c2", Started: time.Now()})
+	r.must(err)
+	r.keep("c2", "invoice", "h1", map[string]any{"timeout": "30m", "overlap": "queue", "on_crash": "rerun", "retry": map[string]any{"attempts": 1}})
+	r.shows("/jobs/invoice", []string{"It has not run yet.", "<dt>A tick during a run</dt><dd>waits for its end</dd>", "<dd>is repeated elsewhere</dd>", "The job has no ticks yet."}, []string{"<svg class=\"chart\""})
+	r.shows("/jobs/report", []string{"The last tick: failed, at least 3 in a row", "Its ticks are skipped: paused: tag finance", "not succeeded 3", "<svg class=\"chart\"", "Not known yet."}, nil)
+	r.shows("/jobs/sweep?show=trouble", []string{"latest 1", "not succeeded 0", "None."}, nil)
 }

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -111,4 +112,47 @@ func TestRunEvents(t *testing.T) {
 	if a := r.ask(viewer, "GET", "/api/v1/runs/report@20000101T000000.000Z/events", ""); a.status != http.StatusNotFound {
 		t.Errorf("of no run: %d", a.status)
 	}
+}
+
+// The page of a run leads to the ticks before and after, and to the form that runs it again; that of a tick which did
+// not run to a backfill of this tick alone.
+func TestRunPageLeadsOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	list, _ := get[view.Run](r, "/api/v1/jobs/report/runs") // newest first
+	at := time.Now().Add(-30 * time.Second).UTC().Truncate(time.Second)
+	r.record(ledger.Entry{Job: "report", Tick: at, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
+	missed := "report@" + at.Format("20060102T150405.000Z")
+	ask := func(id string) string { return string(r.ask(operator, "GET", "/runs/"+id, "").body) }
+	for id, wants := range map[string][]string{
+		*list[2].ID: {`href="/runs/` + *list[1].ID + `">Next`, "Run again…", `href="/jobs/report/trigger?reason=again`},
+		*list[1].ID: {`href="/runs/` + *list[2].ID + `">← Before`, `href="/runs/` + *list[0].ID + `">Next`},
+		*list[0].ID: {`href="/runs/` + *list[1].ID + `">← Before`, `href="/runs/` + missed + `">Next`, "Course", "On a"},
+		missed:      {`href="/runs/` + *list[0].ID + `">← Before`, "Run it…", "/jobs/report/backfill?from=" + url.QueryEscape(at.Format("2006-01-02T15:04:05")) + "&amp;to=" + url.QueryEscape(at.Add(time.Second).Format("2006-01-02T15:04:05"))},
+	} {
+		text := ask(id)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q: %s", id, want, text)
+			}
+		}
+	}
+	if text := ask(*list[2].ID); strings.Contains(text, "Before") {
+		t.Errorf("before the first tick is another one: %s", text)
+	}
+	if text := ask(missed); strings.Contains(text, "Next →") || strings.Contains(text, "Course") {
+		t.Errorf("after the last tick is another one, or it has a course: %s", text)
+	}
+}
+
+// The log of a run that has ended is shown in columns, or as it was written.
+func TestLogInColumns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	list, _ := get[view.Run](r, "/api/v1/jobs/report/runs")
+	r.must(r.ledger.Store(t.Context(), "report", jobs.History{}, ledger.Log{
+		Job: "report", Tick: view.Time(&list[0].Tick), Token: *list[0].Token, Text: "time=" + list[0].Tick + " level=WARN msg=\"low on <b>disk\" free=3\n",
+	}))
+	r.shows("/runs/"+*list[0].ID, []string{`<tr class="warn"><td>&#43;0.000 s</td><td>WARN</td><td>low on &lt;b&gt;disk <small>free=3</small></td></tr>`, "?log=raw"}, nil)
+	r.shows("/runs/"+*list[0].ID+"?log=raw", []string{`msg=&#34;low on`, ">in columns<"}, nil)
 }

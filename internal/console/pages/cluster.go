@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/view"
@@ -19,7 +20,8 @@ import (
 type replicaRow struct {
 	view.Replica
 	Silent  bool
-	Differs bool // serves another set of jobs than most
+	Differs bool   // serves another set of jobs than most
+	Restart string // what it would cost; "": the replica is gone, or what it does is not known
 }
 
 // replicasPage shows the replicas, and which of them should not be beside each other.
@@ -41,9 +43,34 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	for _, r := range p.Items {
 		row := replicaRow{Replica: r, Silent: r.State != roster.StateLost && r.Silence(v.asOf()) > 0}
 		row.Differs = most != "" && r.State != roster.StateLost && view.Text(r.ConfigHash) != most
+		if v.Stale.IsZero() && r.State != roster.StateLost && !row.Silent {
+			row.Restart = restartOf(r, takers(p.Items, v.asOf()))
+		}
 		shown.Replicas = append(shown.Replicas, row)
 	}
 	return shown, nil
+}
+
+// takers counts the replicas that take ticks; skewed ones take those that others leave.
+func takers(replicas []view.Replica, now time.Time) (n int) {
+	for _, r := range replicas {
+		if (r.State == roster.StateReady || r.State == roster.StateSkewed) && r.Silence(now) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// restartOf says whether a replica may be restarted, and what becomes of its runs. takers counts those that take ticks.
+func restartOf(r view.Replica, takers int) string {
+	answer := "yes"
+	if takers == 1 && (r.State == roster.StateReady || r.State == roster.StateSkewed) {
+		answer = "no other takes ticks meanwhile"
+	}
+	if len(r.Running) > 0 {
+		answer += "; " + view.And(r.Running) + ", running, has the drain_timeout to end"
+	}
+	return answer
 }
 
 // mostServed is the hash of the most served set of jobs, "" if there is only one.
@@ -125,11 +152,43 @@ func loadAudit(ctx context.Context, v *visit) (any, error) {
 // differences.
 type configurationPage struct {
 	api.Configuration
-	Text string           // the settings as JSON
+	Set  []settingsSection // what differs from the default
+	Rest []settingsSection
+	Text string           // the settings as JSON, if they were asked for
 	Jobs []roster.Version // jobs that are served in several versions
 
 	Diff  *setsDiff
 	Shown *setShown
+}
+
+// A settingsSection has the settings of a section of the configuration.
+type settingsSection struct {
+	Name     string
+	Settings []view.SettingChange // from the default
+}
+
+// sections are the settings by section, without jobs: those that differ from the default, and the rest.
+func sections(settings, usual any) (set, rest []settingsSection) {
+	all, _ := settings.(map[string]any)
+	all = maps.Clone(all)
+	delete(all, "jobs")
+	changed := map[string]*string{}
+	for _, c := range view.SettingChanges(usual, all) {
+		changed[c.Key] = c.From
+	}
+	for _, c := range view.SettingChanges(nil, all) {
+		to := &rest
+		if from, differs := changed[c.Key]; differs {
+			c.From, to = from, &set
+		}
+		name, _, _ := strings.Cut(c.Key, ".")
+		if n := len(*to); n == 0 || (*to)[n-1].Name != name {
+			*to = append(*to, settingsSection{Name: name})
+		}
+		s := &(*to)[len(*to)-1]
+		s.Settings = append(s.Settings, c)
+	}
+	return set, rest
 }
 
 // A setsDiff compares two sets of jobs.
@@ -151,7 +210,8 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	shown := configurationPage{Configuration: c}
-	if c.Settings != nil {
+	shown.Set, shown.Rest = sections(c.Settings, v.p.cfg.Usual)
+	if _, known := c.Settings.(map[string]any); c.Settings != nil && (!known || v.Value("raw") != "") {
 		text, err := json.MarshalIndent(c.Settings, "", "  ")
 		if err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ const (
 )
 
 // incidents are those of the range, the latest first, and how many more there are.
-func (data *overviewData) incidents() (list []incident, more int) {
+func (data *clusterData) incidents() (list []incident, more int) {
 	type miss struct {
 		key string
 		view.Event
@@ -66,7 +66,7 @@ func (data *overviewData) incidents() (list []incident, more int) {
 }
 
 // describe says in words what happened.
-func (i *incident) describe(data *overviewData) {
+func (i *incident) describe(data *clusterData) {
 	ticks := 0
 	for _, key := range data.directory.Keys {
 		missed := i.of[key]
@@ -96,7 +96,7 @@ func (i *incident) describe(data *overviewData) {
 }
 
 // stretch is the time from one tick to another.
-func (data *overviewData) stretch(from, to time.Time) string {
+func (data *clusterData) stretch(from, to time.Time) string {
 	if from.Equal(to) {
 		return data.clock(from)
 	}
@@ -118,19 +118,19 @@ func causeOf(e view.Event) string {
 }
 
 // againLine names the jobs whose attempts were interrupted in the last 24 hours.
-func (data *overviewData) againLine() line {
+func (data *clusterData) againLine() line {
 	return data.troubleLine("Interrupted and run again", func(e view.Event) int { return e.Interruptions }, func(e view.Event) string {
 		return ": an attempt on " + e.InterruptedOn + " was interrupted; the one on " + e.Replica + ": " + markOf(e.Outcome).Word
 	})
 }
 
 // staleLine names the jobs of which a guard refused writes in the last 24 hours.
-func (data *overviewData) staleLine() line {
+func (data *clusterData) staleLine() line {
 	return data.troubleLine("A guard refused stale writes", func(e view.Event) int { return e.StaleWrites }, func(view.Event) string { return "" })
 }
 
 // troubleLine names the jobs with a trouble in the last 24 hours, the latest first.
-func (data *overviewData) troubleLine(what string, count func(view.Event) int, about func(view.Event) string) line {
+func (data *clusterData) troubleLine(what string, count func(view.Event) int, about func(view.Event) string) line {
 	type of struct {
 		text string
 		last view.Event

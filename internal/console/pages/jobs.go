@@ -1,97 +1,199 @@
 package pages
 
 import (
+	"cmp"
 	"context"
-	"net/url"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// jobsPage lists jobs.
+// jobsOnPage bounds the rows of the page of jobs.
+const jobsOnPage = 50
+
+// A jobsPage lists jobs.
 type jobsPage struct {
-	view.Page[view.Job]
-	Rows []jobRow // of its items
+	Unknown string // why pauses are not known
+	Filters []link // with their numbers
+	Sorts   []link
+	Rows    []jobRow
+	From    *stamp // of the strips
+	More    string // the next page
+	Lacks   []string
 }
 
-// A jobRow is one version of a job.
+// A jobRow is a job with the schedule that was served last.
 type jobRow struct {
-	view.Job
-	Words string // its schedule
+	jobTimes
+	plan
+	Description string
+	Tags        []string
+	Live, Drift bool
+	Running     string // the run that goes on
+	Last        *stamp // its last tick; nil: none
+	LastMark    mark   // how it ended
+	LastID      string // of its page; "": not read yet
+}
+
+// A plan is when a job ticks, in words.
+type plan struct {
+	Words, Spec, Zone string
 	// Jitter is the largest delay of a tick, and Starts when the next tick starts.
 	Jitter string
+	Tick   time.Time // the next one
 	Starts time.Time
 }
 
-func newJobRow(j view.Job) jobRow {
-	row := jobRow{Job: j}
-	if s, err := j.Info.Ticks(); err == nil {
-		row.Words = schedule.Describe(s)
-		if next := view.Time(j.Next); j.Info.Jitter > 0 && !next.IsZero() {
-			row.Starts = j.Info.Start(s, next)
+// A jobFilter chooses jobs.
+type jobFilter struct {
+	name, word string
+	has        func(data *clusterData, key string) bool
+}
+
+// jobFilters are all of them; the first is the default.
+func jobFilters() []jobFilter {
+	return []jobFilter{
+		{"", "all", func(*clusterData, string) bool { return true }},
+		{"failing", "not succeeding", func(data *clusterData, key string) bool { _, is := data.needOf(key); return is }},
+		{"running", "running", func(data *clusterData, key string) bool { return data.runningRun(key) != "" }},
+		{"paused", "paused", func(data *clusterData, key string) bool {
+			return data.directory.Last[key].PausedBy(data.open.Pauses) != ""
+		}},
+		{"new", "without a tick", func(data *clusterData, key string) bool { return data.newest[key].IsZero() }},
+		{"unserved", "not served", func(data *clusterData, key string) bool { return !data.directory.Last[key].Live }},
+	}
+}
+
+// runningRun is the ID of the latest run of a job that goes on; "" for none.
+func (data *clusterData) runningRun(key string) string {
+	for _, e := range data.trouble[key].Events {
+		if e.Outcome == ledger.Running {
+			return e.ID(data.nameOf(key))
 		}
 	}
-	if j.Info.Jitter > 0 {
-		row.Jitter = view.Span(j.Info.Jitter)
+	return ""
+}
+
+// jobOrders are the orders of the page of jobs; the first is the default.
+func jobOrders() []string { return []string{"name", "trouble", "last", "next", "slower"} }
+
+// sorted are the keys of all jobs in an order.
+func (data *clusterData) sorted(order string) []string {
+	keys := data.directory.Keys // by name
+	switch order {
+	case "trouble":
+		return data.byTrouble()
+	case "last":
+		keys = slices.Clone(keys)
+		slices.SortStableFunc(keys, func(x, y string) int { return data.newest[y].Compare(data.newest[x]) })
+	case "next":
+		at := map[string]int{}
+		for i, n := range data.next {
+			at[data.directory.Key(n.Job)] = i - len(data.next)
+		}
+		keys = slices.Clone(keys)
+		slices.SortStableFunc(keys, func(x, y string) int { return cmp.Compare(at[x], at[y]) })
+	}
+	return keys
+}
+
+func loadJobs(ctx context.Context, v *visit) (any, error) {
+	filters, order := jobFilters(), cmp.Or(v.query.Get("sort"), jobOrders()[0])
+	chosen := slices.IndexFunc(filters, func(f jobFilter) bool { return f.name == v.query.Get("show") })
+	first, err := strconv.ParseUint(cmp.Or(v.query.Get("first"), "0"), 10, 32)
+	switch {
+	case chosen < 0:
+		return nil, &view.InvalidError{Msg: "show: there is no choice " + strconv.Quote(v.query.Get("show"))}
+	case !slices.Contains(jobOrders(), order):
+		return nil, &view.InvalidError{Msg: "sort: there is no order " + strconv.Quote(order)}
+	case err != nil:
+		return nil, &view.InvalidError{Msg: "first: write the number of the first job of the page"}
+	}
+	var shown jobsPage
+	data := readCluster(ctx, v, &v.p.listed, func(data *clusterData) (keys []string) {
+		found := slices.DeleteFunc(slices.Clone(data.sorted(order)), func(key string) bool { return !view.Matches(data.directory.Last[key].JobInfo, v.Value("q")) })
+		for i, f := range filters {
+			of := slices.DeleteFunc(slices.Clone(found), func(key string) bool { return !f.has(data, key) })
+			if len(of) > 0 || i == 0 || i == chosen {
+				shown.Filters = append(shown.Filters, link{Text: fmt.Sprintf("%s %d", f.word, len(of)), Path: v.With("show", f.name, "first", ""), Here: i == chosen})
+			}
+			if i == chosen {
+				keys = of
+			}
+		}
+		rest := keys[min(len(keys), int(first)):]
+		if len(rest) > jobsOnPage {
+			shown.More = v.With("first", strconv.Itoa(int(first)+jobsOnPage))
+		}
+		return rest[:min(len(rest), jobsOnPage)]
+	})
+	if data.unknown != nil {
+		return nil, data.unknown
+	}
+	data.grid = newGrid(timeRanges()[3], v.Now)
+	shown.From, shown.Unknown, shown.Lacks = v.At(data.from), data.open.Unknown, data.lacks()
+	for _, key := range data.shown {
+		shown.Rows = append(shown.Rows, data.jobRow(key))
+	}
+	if order == "slower" {
+		slices.SortStableFunc(shown.Rows, func(x, y jobRow) int { return cmp.Compare(y.slower(), x.slower()) })
+	}
+	for _, name := range jobOrders() {
+		// Only of the jobs on the page it is known how long they take.
+		if whole := shown.More == "" && first == 0; name != "slower" || whole || name == order {
+			shown.Sorts = append(shown.Sorts, link{Text: name, Path: v.With("sort", name, "first", ""), Here: name == order})
+		}
+	}
+	return shown, nil
+}
+
+func (data *clusterData) jobRow(key string) jobRow {
+	last := data.directory.Last[key]
+	row := jobRow{
+		jobTimes: data.row(key, nil), plan: planOf(last.JobInfo, data.Now), Description: last.Description, Tags: last.Tags, Live: last.Live,
+		Running: data.runningRun(key), Last: data.At(data.newest[key]),
+	}
+	if !last.Live {
+		row.Tick = time.Time{}
+	}
+	for _, v := range data.directory.Versions {
+		row.Drift = row.Drift || v.Drift && v.StoredAs() == key
+	}
+	if events := data.past[key].Events; len(events) > 0 {
+		row.Last, row.LastMark, row.LastID = data.At(events[0].At), markOfEvent(events[0]), events[0].ID(row.Job)
 	}
 	return row
 }
 
-func loadJobs(ctx context.Context, v *visit) (any, error) {
-	p, err := rows[view.Job](ctx, v, "/jobs", v.only("q", "cursor"))
-	if err != nil {
-		return nil, err
+// slower is by how much the runs take longer than before; 0: they do not.
+func (r jobRow) slower() float64 {
+	if r.Trend == nil {
+		return 0
 	}
-	shown := jobsPage{Page: p}
-	for _, j := range p.Items {
-		shown.Rows = append(shown.Rows, newJobRow(j))
-	}
-	return shown, nil
+	return r.Trend.factor
 }
 
-// jobPage shows one job.
-type jobPage struct {
-	view.JobDetail
-	Rows    []jobRow
-	Ticks   []view.Tick
-	Strip   []view.Tick // the same, oldest first
-	Running bool
-	Paused  string
-}
-
-// ticksOfJob is how many latest ticks the page shows.
-const ticksOfJob = "30"
-
-func loadJob(ctx context.Context, v *visit) (any, error) {
-	detail, err := read[view.JobDetail](ctx, v, "/jobs/{job}", nil)
+// planOf says when a job ticks.
+func planOf(j roster.JobInfo, now time.Time) plan {
+	p := plan{Spec: j.Schedule, Zone: j.Timezone}
+	if j.Jitter > 0 {
+		p.Jitter = view.Span(j.Jitter)
+	}
+	s, err := j.Ticks()
 	if err != nil {
-		return nil, err
+		return p
 	}
-	v.Title = detail.Job
-	ticks, err := rows[view.Tick](ctx, v, "/jobs/{job}/ticks", url.Values{"limit": {ticksOfJob}})
-	if err != nil {
-		return nil, err
+	p.Words = schedule.Describe(s)
+	for _, next := range j.Coming(s, now, 1, false) {
+		if p.Tick = next.Tick; j.Jitter > 0 {
+			p.Starts = j.Start(s, p.Tick)
+		}
 	}
-	shown := jobPage{JobDetail: detail, Ticks: ticks.Items, Strip: slices.Clone(ticks.Items)}
-	slices.Reverse(shown.Strip)
-	for _, j := range detail.Versions {
-		v.useJobZone(j.Timezone)
-		shown.Rows = append(shown.Rows, newJobRow(j))
-		shown.Paused = view.Text(j.Paused)
-	}
-	shown.Running = slices.ContainsFunc(ticks.Items, func(t view.Tick) bool { return t.Outcome == ledger.Running })
-	return shown, nil
-}
-
-// loadTicks lists the ticks of all jobs, or of one.
-func loadTicks(ctx context.Context, v *visit) (any, error) {
-	query := v.only("outcome", "trigger", "reason", "since", "until", "cursor")
-	query.Set("limit", "50")
-	if job := v.Value("job"); job != "" {
-		return rows[view.Tick](ctx, v, "/jobs/{job}/ticks", query, "job", job)
-	}
-	return rows[view.Tick](ctx, v, "/ticks", query)
+	return p
 }

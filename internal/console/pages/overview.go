@@ -7,12 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/roster"
 )
 
 // Bounds of what the overview shows.
@@ -68,30 +66,20 @@ type overview struct {
 	Unknown       bool // only Status and Also are known: no quorum answers, and nothing was read before
 }
 
-// An overviewData is what the overview has read. Parts that could not be read are empty.
-type overviewData struct {
-	*visit
-	grid
-	nodes     []view.Node
-	replicas  view.Page[view.Replica]
-	directory view.Directory
-	open      view.OpenCommands
-	inNeed    []view.JobInNeed
-	next      []view.Next
-	trouble   map[string]view.Past // of all jobs, without what ended as it should
-	past      map[string]view.Past // of those that are shown, all
-	shown     []string             // the keys of those that are shown
-	newest    map[string]time.Time // of each job, the newest entry
-	unknown   error                // why the rest is empty
-}
-
 func loadOverview(ctx context.Context, v *visit) (any, error) {
 	name := cmp.Or(v.query.Get("range"), "1h")
 	i := slices.IndexFunc(timeRanges(), func(r timeRange) bool { return r.name == name })
 	if i < 0 {
 		return nil, &view.InvalidError{Msg: strconv.Quote(name) + " is not a range; write 15m, 1h, 6h, 24h or 7d"}
 	}
-	data := readOverview(ctx, v)
+	control := v.p.cfg.Control
+	data := readCluster(ctx, v, &v.p.past, (*clusterData).mostWanted, func(data *clusterData) (err error) {
+		data.nodes, err = control.Nodes(ctx)
+		return err
+	}, func(data *clusterData) (err error) {
+		data.replicas, err = rows[view.Replica](ctx, v, "/replicas", nil)
+		return err
+	})
 	if data.unknown != nil { // the status says so; show no old parts
 		v.Stale, v.Why = time.Time{}, ""
 	}
@@ -129,7 +117,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 }
 
 // fresh reports whether all that is known is younger than the shortest range.
-func (data *overviewData) fresh() bool {
+func (data *clusterData) fresh() bool {
 	from := data.Now.Add(-timeRanges()[0].Duration)
 	for _, p := range data.past {
 		if p.Unread || len(p.Events) > 0 && p.Events[len(p.Events)-1].At.Before(from) {
@@ -140,101 +128,9 @@ func (data *overviewData) fresh() bool {
 		!slices.ContainsFunc(data.replicas.Items, func(r view.Replica) bool { return view.Time(r.Started).Before(from) })
 }
 
-// readOverview reads all parts in parallel.
-func readOverview(ctx context.Context, v *visit) *overviewData {
-	data := &overviewData{visit: v}
-	control := v.p.cfg.Control
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	part := func(read func() error) {
-		wg.Go(func() {
-			if err := read(); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				data.unknown = err
-			}
-		})
-	}
-	part(func() (err error) { data.nodes, err = control.Nodes(ctx); return err })
-	part(func() (err error) {
-		data.replicas, err = rows[view.Replica](ctx, v, "/replicas", nil)
-		return err
-	})
-	part(func() (err error) {
-		data.open, err = lastKnown(v, "open", func() (view.OpenCommands, error) { return control.OpenCommands(ctx) })
-		return err
-	})
-	part(func() (err error) {
-		data.directory, err = lastKnown(v, "directory", func() (view.Directory, error) { return control.Directory(ctx) })
-		if err != nil {
-			return err
-		}
-		return data.readPast(ctx)
-	})
-	wg.Wait()
-	if data.unknown == nil && v.Stale.IsZero() { // none of them starts before the nodes answer again
-		data.next = control.Soonest(data.directory, data.open, v.Now)
-	}
-	return data
-}
-
-// readPast reads which jobs are in need, the trouble of all, and what became of the ticks of those that are shown.
-func (data *overviewData) readPast(ctx context.Context) (err error) {
-	reader := data.p.cfg.Control.Reader
-	// Without the newest entries nothing else is read: a Survey would take the silence for rest.
-	newest, away := reader.Newest(ctx, data.directory.Keys)
-	data.newest, err = lastKnown(data.visit, "newest", func() (map[string]time.Time, error) { return newest, away })
-	if err != nil {
-		return err
-	}
-	data.inNeed, err = lastKnown(data.visit, "in need", func() ([]view.JobInNeed, error) {
-		if away != nil {
-			return nil, away
-		}
-		return reader.InNeed(ctx, newest, data.Now)
-	})
-	if err != nil {
-		return err
-	}
-	survey := func(name string, s *view.Survey, keys []string) (map[string]view.Past, error) {
-		found, err := lastKnown(data.visit, name, func() (map[string]view.Past, error) {
-			if away != nil {
-				return nil, away
-			}
-			return s.Read(ctx, reader, keys, newest, data.Now)
-		})
-		of := map[string]view.Past{} // what is from an earlier time may be of other jobs
-		for _, key := range keys {
-			if p, known := found[key]; known {
-				of[key] = p
-			}
-		}
-		return of, err
-	}
-	if data.trouble, err = survey("trouble", &data.p.trouble, data.directory.Keys); err != nil {
-		return err
-	}
-	data.shown = data.mostWanted()
-	data.past, err = survey("past", &data.p.past, data.shown)
-	return err
-}
-
-// mostWanted are the keys of the jobs that are shown: those in need, then those with trouble, the latest first.
-func (data *overviewData) mostWanted() []string {
-	keys := slices.Clone(data.directory.Keys)
-	need := map[string]int{}
-	for i, j := range data.inNeed {
-		need[data.directory.Key(j.Job)] = len(data.inNeed) - i
-	}
-	last := func(key string) (at time.Time) {
-		if events := data.trouble[key].Events; len(events) > 0 {
-			at = events[0].At
-		}
-		return at
-	}
-	slices.SortStableFunc(keys, func(x, y string) int {
-		return cmp.Or(cmp.Compare(need[y], need[x]), last(y).Compare(last(x)))
-	})
+// mostWanted are the keys of the jobs that the overview shows.
+func (data *clusterData) mostWanted() []string {
+	keys := data.byTrouble()
 	return keys[:min(len(keys), overviewJobs)]
 }
 
@@ -253,7 +149,7 @@ var levelShapes = map[view.Level]string{view.Good: "✓", view.Calm: "·", view.
 func warning(text string) line { return line{Sentence: view.Sentence{Level: view.Warn, Text: text}} }
 
 // status says in one sentence how the cluster is, and what else is not as it should be.
-func (data *overviewData) status() (worst line, also []line) {
+func (data *clusterData) status() (worst line, also []line) {
 	lines := []line{nodesLine(data.visit, data.nodes)}
 	for _, text := range data.p.warnings() {
 		lines = append(lines, warning(text))
@@ -274,7 +170,7 @@ func (data *overviewData) status() (worst line, also []line) {
 }
 
 // unknownLine says why nothing else is known.
-func (data *overviewData) unknownLine() line {
+func (data *clusterData) unknownLine() line {
 	why := "no quorum of nodes answers"
 	switch {
 	case view.Quorate(data.nodes) == nil && data.OneStore():
@@ -293,7 +189,7 @@ func nodesLine(v *visit, nodes []view.Node) line {
 }
 
 // replicaLine describes the replicas, and the ones that are gone.
-func (data *overviewData) replicaLine() line {
+func (data *clusterData) replicaLine() line {
 	s, drift := view.ReplicaHealth(data.replicas.Items, data.ranLately(), data.asOf())
 	switch {
 	case !data.Stale.IsZero():
@@ -306,7 +202,7 @@ func (data *overviewData) replicaLine() line {
 
 // ranLately has a tick of each replica that ran one in the last hour, and those whose replica died and which did
 // not run again.
-func (data *overviewData) ranLately() (list []view.Tick) {
+func (data *clusterData) ranLately() (list []view.Tick) {
 	known, since := map[string]bool{}, data.Now.Add(-time.Hour)
 	for _, all := range []map[string]view.Past{data.trouble, data.past} {
 		for _, key := range data.directory.Keys {
@@ -324,11 +220,8 @@ func (data *overviewData) ranLately() (list []view.Tick) {
 	return list
 }
 
-// nameOf is the current name of the job with a key.
-func (data *overviewData) nameOf(key string) string { return data.directory.Last[key].Name }
-
 // needLine names the jobs in need.
-func (data *overviewData) needLine() line {
+func (data *clusterData) needLine() line {
 	var failed, other []string
 	for _, j := range data.inNeed {
 		if slices.Contains(view.FailedOutcomes(), j.Last.Outcome) {
@@ -350,7 +243,7 @@ func (data *overviewData) needLine() line {
 }
 
 // fineLine is the status of a cluster with nothing that needs anybody.
-func (data *overviewData) fineLine() line {
+func (data *clusterData) fineLine() line {
 	live, ran := 0, false
 	for _, key := range data.directory.Keys {
 		if data.directory.Last[key].Live {
@@ -382,7 +275,7 @@ type need struct {
 }
 
 // needs are those of the served jobs, the rarest first, and how many more there are.
-func (data *overviewData) needs() (list []need, more int) {
+func (data *clusterData) needs() (list []need, more int) {
 	for _, j := range data.inNeed[:min(len(data.inNeed), overviewNeeds)] {
 		list = append(list, need{
 			j.Job, view.NewTick(j.Last.Named(j.Job)), data.story(j.Standing), cmp.Or(view.Why(j.Last.Reason.String(), firstLine(j.Last.Error)), "no reason is known"),
@@ -392,7 +285,7 @@ func (data *overviewData) needs() (list []need, more int) {
 }
 
 // story says of a job in need since when it is, as far as its ticks were read.
-func (data *overviewData) story(s view.Standing) string {
+func (data *clusterData) story(s view.Standing) string {
 	ended := s.Last.OrderKey()
 	if s.Last.Finished.After(ended) {
 		ended = s.Last.Finished
@@ -424,7 +317,7 @@ type paused struct {
 	At              time.Time
 }
 
-func (data *overviewData) paused() (list []paused) {
+func (data *clusterData) paused() (list []paused) {
 	for _, c := range data.open.Pauses {
 		target := c.Target()
 		if v, known := data.directory.Last[c.Job]; known {
@@ -447,7 +340,7 @@ type running struct {
 	since            time.Time
 }
 
-func (data *overviewData) running() (list []running) {
+func (data *clusterData) running() (list []running) {
 	for key, p := range data.trouble {
 		for _, e := range p.Events {
 			if e.Outcome != ledger.Running {
@@ -465,16 +358,6 @@ func (data *overviewData) running() (list []running) {
 	}
 	slices.SortFunc(list, func(x, y running) int { return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.ID, y.ID)) })
 	return list
-}
-
-// ready counts the replicas that take ticks; skewed ones take those that others leave.
-func (data *overviewData) ready() (n int) {
-	for _, r := range data.replicas.Items {
-		if (r.State == roster.StateReady || r.State == roster.StateSkewed) && r.Silence(data.asOf()) == 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // headline is the begin of a sentence, for the title of the page.

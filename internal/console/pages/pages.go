@@ -51,7 +51,7 @@ func pages() []page {
 		{"/{$}", "overview", "/", "o", "Overview", loadOverview},
 		{"/jobs", "jobs", "/jobs", "j", "Jobs", loadJobs},
 		{"/jobs/{job}", "job", "/jobs", "", "Job", loadJob},
-		{"/ticks", "ticks", "/ticks", "r", "Ticks", loadTicks},
+		{"/ticks", "ticks", "/ticks", "r", "Runs", loadTicks},
 		{"/runs/{run}", "run", "/ticks", "", "Run", loadRun},
 		{"/replicas", "replicas", "/replicas", "p", "Replicas", loadReplicas},
 		{"/nodes", "nodes", "/nodes", "n", "Nodes", loadNodes},
@@ -72,12 +72,13 @@ type Pages struct {
 	results   lastResults
 	trouble   view.Survey // of all jobs
 	past      view.Survey // of those that the overview shows
+	listed    view.Survey // of those that the page of jobs shows
 	files     map[string]file
 }
 
 // New returns the pages, which read the API. It has the same cfg.
 func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*Pages, error) {
-	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, pages: pages(), templates: map[string]*template.Template{}, results: lastResults{kept: map[string]known{}}, past: view.Survey{Plain: true}}
+	p := &Pages{cfg: cfg, warnings: warnings, api: a, gate: g, pages: pages(), templates: map[string]*template.Template{}, results: lastResults{kept: map[string]known{}}, past: view.Survey{Plain: true}, listed: view.Survey{Plain: true}}
 	if warnings == nil {
 		p.warnings = func() []string { return nil }
 	}

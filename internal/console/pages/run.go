@@ -5,6 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/api"
@@ -23,9 +27,14 @@ type runPage struct {
 	Votes    []nodeVote
 	Errors   string
 	NoVotes  string // why Votes are unknown
-	Beats    *beatChart
+	Bars     []bar
+	Beats    string // in words
 	Log      *view.Log
-	NoLog    string // why there is no Log
+	Lines    []logLine // of the Log; nil: it is shown as it is
+	NoLog    string    // why there is no Log
+	Before   string    // addresses of the tick before, and of the next one
+	After    string
+	Again    string // of a form that runs it again, or at last
 	Going    bool
 	Follow   string // address of the live log
 }
@@ -53,6 +62,13 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		}
 	}
 	shown.Steps = steps(attempts.Items, v.Took(last.Run))
+	shown.Again = v.To("/jobs", last.Job, "trigger") + v.Query("reason", "again: "+id)
+	if at := view.Time(&last.Tick); !last.Ran() && view.Text(last.Trigger) == string(ledger.BySchedule) {
+		shown.Again = v.To("/jobs", last.Job, "backfill") + v.Query("from", formTime(at)) + "&to=" + url.QueryEscape(formTime(at.Add(time.Second)))
+	}
+	if err := shown.findNeighbours(ctx, v); err != nil {
+		return nil, err
+	}
 	if last.Calls != nil {
 		shown.Calls = *last.Calls
 	}
@@ -60,9 +76,33 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		return shown, nil
 	}
 	shown.Votes, shown.Errors, shown.NoVotes = votesOf(last)
-	shown.Beats = newBeatChart(v.times, last)
+	if shown.Bars = waterfall(v.times, attempts.Items); last.Beats != nil {
+		shown.Beats = beatsText(v.times, last.Beats)
+	}
 	shown.loadLog(ctx, v)
 	return shown, nil
+}
+
+// findNeighbours finds the ticks before and after. After one with very many later ones no next one is known.
+func (shown *runPage) findNeighbours(ctx context.Context, v *visit) error {
+	const most = 30
+	of := func(limit int, key, at string) ([]view.Tick, error) {
+		p, err := rows[view.Tick](ctx, v, "/jobs/{job}/ticks", url.Values{"limit": {strconv.Itoa(limit)}, key: {at}}, "job", shown.Last.Job)
+		list := slices.DeleteFunc(p.Items, func(t view.Tick) bool { return t.Page == "" || t.Page == shown.Last.Page })
+		return list, err
+	}
+	before, err := of(2, "until", shown.Last.Tick)
+	if err != nil {
+		return err
+	}
+	if len(before) > 0 {
+		shown.Before = v.To("/runs", before[0].Page)
+	}
+	later, err := of(most, "since", shown.Last.Tick)
+	if n := len(later); n > 0 && n < most-1 {
+		shown.After = v.To("/runs", later[n-1].Page)
+	}
+	return err
 }
 
 // loadLog reads the log, and sets Follow for a running run.
@@ -71,12 +111,53 @@ func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 	if err != nil {
 		shown.NoLog = v.p.api.Explain(v.r, err).Detail
 	} else {
-		shown.Log = &log
+		if shown.Log = &log; !shown.Going && v.Value("log") != "raw" {
+			shown.Lines = logLines(log.Text, view.Time(shown.Last.Started))
+		}
 	}
 	if shown.Going {
 		shown.NoLog = ""
 		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.p.cfg.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
 	}
+}
+
+// A logLine is a line of a log that slog wrote, or another one.
+type logLine struct {
+	mark
+	Offset, Text, Rest string
+}
+
+// slogLine matches a line of a log that slog wrote.
+var slogLine = regexp.MustCompile(`^time=(\S+) level=(\S+) msg=("(?:[^"\\]|\\.)*"|\S*) ?(.*)$`)
+
+// logLines takes a log apart; nil: slog wrote none of it.
+func logLines(text string, started time.Time) (lines []logLine) {
+	parsed := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		one := logLine{mark: mark{"calm", "", ""}, Text: line}
+		if m := slogLine.FindStringSubmatch(line); m != nil {
+			parsed = true
+			one.Word, one.Text, one.Rest = m[2], m[3], m[4]
+			if plain, err := strconv.Unquote(m[3]); err == nil {
+				one.Text = plain
+			}
+			switch {
+			case strings.HasPrefix(m[2], "ERROR"):
+				one.Class = "bad"
+			case strings.HasPrefix(m[2], "WARN"):
+				one.Class = "warn"
+			}
+			if at, err := time.Parse(time.RFC3339Nano, m[1]); err == nil && !started.IsZero() {
+				one.Offset = fmt.Sprintf("+%.3f s", at.Sub(started).Seconds())
+			}
+		}
+		lines = append(lines, one)
+	}
+	if !parsed {
+		return nil
+	}
+	return lines
 }
 
 // steps lists the steps of a tick so far; took is the time of the last attempt.
@@ -188,55 +269,77 @@ var answerVotes = map[string]nodeVote{
 	"refused":     {mark: mark{"bad", "!", "refused"}},
 }
 
-// A beatChart draws the extensions of a lease over time. The height of a bar is the validity
-// that was left.
-type beatChart struct {
-	Text  string // in words
-	Ticks []beatBar
-	Width string // percent, of a bar
-	*view.Beats
+// A bar is a part of a waterfall: a stretch of time on the way of a tick. Its places are percent of the whole.
+type bar struct {
+	Name, About string
+	Class       string
+	X, Width    string // Width "": its end is not known
+	Beats       []beatBar
 }
 
+// A beatBar is an extension of the lease.
 type beatBar struct {
-	X, Y, Height string // percent
+	X string
 	mark
 	Title string
 	view.Beat
 }
 
-// widestBar is the width of the bar of a beat, in percent.
-const widestBar = 2.0
+// Widths in percent: of a beat, and the least of a bar.
+const beatWidth, leastWidth = 0.4, 0.3
 
-func newBeatChart(show times, t view.Tick) *beatChart {
-	if t.Beats == nil {
+// waterfall draws the wait, the attempts, oldest first, and the extensions of the last one's lease.
+func waterfall(show times, attempts []view.Tick) (bars []bar) {
+	last, first := attempts[0], attempts[len(attempts)-1]
+	from, to := view.Time(&first.Tick), show.Now
+	if last.Outcome != ledger.Running {
+		to = view.Time(&last.Tick)
+		for _, t := range attempts {
+			for _, at := range []*string{t.Started, t.Finished} {
+				if view.Time(at).After(to) {
+					to = view.Time(at)
+				}
+			}
+		}
+	}
+	if first.Started == nil || !to.After(from) {
 		return nil
 	}
-	from, to := view.Time(t.Started), show.Now
-	if t.Finished != nil {
-		to = view.Time(t.Finished)
-	}
-	last := t.Beats.Last[len(t.Beats.Last)-1]
-	if at := view.Time(&last.At); !to.After(at) {
-		to = at.Add(time.Second)
-	}
-	if t.Beats.Count > len(t.Beats.Last) { // earlier ones were dropped
-		from = view.Time(&t.Beats.Last[0].At)
-	}
-	s := &beatChart{Text: beatsText(show, t.Beats), Beats: t.Beats, Width: percent(widestBar)}
-	most := int64(1)
-	for _, b := range t.Beats.Last {
-		most = max(most, b.Left)
-	}
-	for _, b := range t.Beats.Last {
-		high := max(4, 100*float64(b.Left)/float64(most))
-		bar := beatBar{
-			X: percent((100 - widestBar) * float64(view.Time(&b.At).Sub(from)) / float64(to.Sub(from))), Y: percent(100 - high), Height: percent(high),
-			mark: beatMark(b), Beat: b,
+	x := func(at time.Time) float64 { return min(100, max(0, 100*float64(at.Sub(from))/float64(to.Sub(from)))) }
+	add := func(one bar, begin, end time.Time) {
+		left := min(x(begin), 100-leastWidth)
+		if one.X = percent(left); !end.IsZero() {
+			one.Width = percent(max(leastWidth, x(end)-left))
 		}
-		bar.Title = show.clock(view.Time(&b.At)) + ", " + bar.Word + ", " + nodesText(b) + span(b.Left) + " left"
-		s.Ticks = append(s.Ticks, bar)
+		bars = append(bars, one)
 	}
-	return s
+	begin := view.Time(first.Started)
+	add(bar{Name: "Wait", About: view.Span(max(0, begin.Sub(from))), Class: "calm"}, from, begin)
+	for i, t := range slices.Backward(attempts) {
+		one := bar{Name: "On " + view.Text(t.Replica), About: show.Took(t.Run), Class: markOf(t.Outcome).Class}
+		if t.Attempt != nil && len(attempts) > 1 {
+			one.Name = fmt.Sprintf("Attempt %d, on %s", *t.Attempt, view.Text(t.Replica))
+		}
+		end := view.Time(t.Finished)
+		switch {
+		case t.Outcome == ledger.Running:
+			end = show.Now
+		case end.IsZero():
+			one.About = "its end is not known"
+		}
+		if i == 0 && t.Beats != nil {
+			for _, b := range t.Beats.Last {
+				m, at := beatMark(b), view.Time(&b.At)
+				one.Beats = append(one.Beats, beatBar{
+					percent(min(x(at), 100-beatWidth)), m, show.clock(at) + ", " + m.Word + ", " + nodesText(b) + span(b.Left) + " left", b,
+				})
+			}
+		}
+		if t.Started != nil {
+			add(one, view.Time(t.Started), end)
+		}
+	}
+	return bars
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }

@@ -49,17 +49,22 @@ type jobTimes struct {
 	Job   string
 	Mark  mark
 	Strip strip
-	P95   string // of the durations of its successes
-	Trend *trend
-	Spark string // a path in 64 × 18
-	Next  string
-	Full  string // the time of it
+	// Of the durations of its successes.
+	P50, P95 string
+	Trend    *trend
+	Spark    string // a path in 64 × 18
+	Next     string
+	Full     string // the time of it
 
-	order int // of the rows; the largest first
+	Paused string // why its ticks are skipped
+	order  int    // of the rows; the largest first
 }
 
 // A trend says that a job takes longer, or shorter.
-type trend struct{ mark }
+type trend struct {
+	mark
+	factor float64 // now by before
+}
 
 // A strip has the worst outcome of each cell.
 type strip struct {
@@ -210,9 +215,9 @@ func trendOf(took []time.Duration) *trend {
 	text := fmt.Sprintf("median of the newer %d runs %s, of the %d before them %s", half, view.Span(now), half, view.Span(before))
 	switch {
 	case float64(now) > trendFactor*float64(before) && now-before > trendLeast:
-		return &trend{mark{"warn", "↗", "slower: " + text}}
+		return &trend{mark{"warn", "↗", "slower: " + text}, float64(now) / float64(before)}
 	case float64(before) > trendFactor*float64(now) && before-now > trendLeast:
-		return &trend{mark{"calm", "↘", "faster: " + text}}
+		return &trend{mark{"calm", "↘", "faster: " + text}, float64(now) / float64(before)}
 	}
 	return nil
 }
@@ -234,7 +239,7 @@ func sparkOf(values []float64, width, height float64) string {
 const sparkRuns = 32
 
 // rows are those of the jobs that are shown: failing, then slower, then paused, then the others.
-func (data *overviewData) rows(incidents []incident) []jobTimes {
+func (data *clusterData) rows(incidents []incident) []jobTimes {
 	next, need := map[string]view.Next{}, map[string]int{}
 	for _, n := range data.next {
 		next[n.Job] = n
@@ -246,14 +251,12 @@ func (data *overviewData) rows(incidents []incident) []jobTimes {
 	for _, key := range data.shown {
 		row := data.row(key, incidents)
 		last := data.directory.Last[key]
-		pause := last.PausedBy(data.open.Pauses)
 		n, planned := next[row.Job]
 		switch {
 		case !last.Live:
 			row.Next = "not served"
-		case pause != "":
-			row.Next, row.Full, row.order = "paused", pause, 1
-			row.Mark = mark{"calm", "‖", "paused"}
+		case row.Paused != "":
+			row.Next, row.Full, row.order = "paused", row.Paused, 1
 		case planned:
 			at := view.Time(cmp.Or(n.Start, &n.Tick))
 			row.Next, row.Full = ago(at.Sub(data.Now)), data.clock(at)
@@ -263,7 +266,6 @@ func (data *overviewData) rows(incidents []incident) []jobTimes {
 		}
 		if n := need[row.Job]; n > 0 {
 			row.order = 2 + n
-			row.Mark = markOf(data.inNeed[len(data.inNeed)-n].Last.Outcome)
 		}
 		list = append(list, row)
 	}
@@ -274,11 +276,12 @@ func (data *overviewData) rows(incidents []incident) []jobTimes {
 }
 
 // row is what the ticks of a job say.
-func (data *overviewData) row(key string, incidents []incident) jobTimes {
+func (data *clusterData) row(key string, incidents []incident) jobTimes {
 	show := data.times
 	show.Now = data.asOf()
 	past, known := data.past[key]
-	row := jobTimes{Job: data.nameOf(key), Mark: mark{"calm", "·", "none in 7 days"}, Strip: newStrip(data.grid, past, show, incidents)}
+	last := data.directory.Last[key]
+	row := jobTimes{Job: last.Name, Mark: mark{"calm", "·", "none in 7 days"}, Strip: newStrip(data.grid, past, show, incidents), Paused: last.PausedBy(data.open.Pauses)}
 	switch {
 	case len(past.Events) > 0:
 		row.Mark = markOfEvent(past.Events[0])
@@ -287,11 +290,17 @@ func (data *overviewData) row(key string, incidents []incident) jobTimes {
 	case data.newest[key].IsZero():
 		row.Mark.Word = "none yet"
 	}
+	if last.Live && row.Paused != "" {
+		row.Mark = mark{"calm", "‖", "paused"}
+	}
+	if need, is := data.needOf(key); is {
+		row.Mark = markOf(need.Last.Outcome)
+	}
 	took := succeeded(data.within(past))
 	if len(took) == 0 {
 		return row
 	}
-	row.P95, row.Trend = view.Span(quantile(took, 0.95)), trendOf(took)
+	row.P50, row.P95, row.Trend = view.Span(quantile(took, 0.5)), view.Span(quantile(took, 0.95)), trendOf(took)
 	var values []float64
 	for _, t := range slices.Backward(took[:min(len(took), sparkRuns)]) {
 		values = append(values, t.Seconds())
@@ -310,7 +319,7 @@ type counter struct {
 }
 
 // counters are those of the range.
-func (data *overviewData) counters() []counter {
+func (data *clusterData) counters() []counter {
 	ran, failed := make([]float64, data.n), make([]float64, data.n)
 	var delays []time.Duration
 	runs, failures := 0, 0
@@ -362,7 +371,7 @@ func (data *overviewData) counters() []counter {
 }
 
 // nodeCounter says whether a node may be restarted.
-func (data *overviewData) nodeCounter() counter {
+func (data *clusterData) nodeCounter() counter {
 	margin := view.MarginOf(data.nodes)
 	c := counter{Name: data.p.titleOf(page{name: "nodes", title: "Nodes"}), About: margin.Brief, Path: data.To("/nodes")}
 	voting := 0
@@ -386,7 +395,7 @@ func (data *overviewData) nodeCounter() counter {
 }
 
 // replicaCounter says whether a replica may be restarted.
-func (data *overviewData) replicaCounter() counter {
+func (data *clusterData) replicaCounter() counter {
 	c := counter{Name: "Replicas", Path: data.To("/replicas")}
 	busy := 0
 	for _, r := range data.replicas.Items {
@@ -405,7 +414,7 @@ func (data *overviewData) replicaCounter() counter {
 	if busy > 0 {
 		runs = "; " + view.Count(busy, "has a run", "have runs") + " to end or to hand over"
 	}
-	l, ready := data.replicaLine(), data.ready()
+	l, ready := data.replicaLine(), takers(data.replicas.Items, data.asOf())
 	if l.Level.Weight() >= view.Warn.Weight() { // it has a line of its own
 		c.About = fmt.Sprintf("%d of %d take ticks.", ready, len(data.replicas.Items))
 		return c
@@ -422,7 +431,7 @@ func (data *overviewData) replicaCounter() counter {
 }
 
 // lacks says of which jobs the page has not read all yet, or the ledger has not kept all, that it shows.
-func (data *overviewData) lacks() (texts []string) {
+func (data *clusterData) lacks() (texts []string) {
 	var unread, dropped []string
 	for _, key := range data.directory.Keys {
 		trouble, past := data.trouble[key], data.past[key]

@@ -114,15 +114,15 @@ func reversed[T any](list []T) []T {
 }
 
 // dataAtNoon is that of an hour without jobs.
-func dataAtNoon() *overviewData {
-	return &overviewData{
+func dataAtNoon() *clusterData {
+	return &clusterData{
 		visit: &visit{address: address{url: &url.URL{Path: "/"}, query: url.Values{}}, times: atNoon()},
 		grid:  newGrid(timeRange{"1h", time.Hour, time.Minute}, noon), trouble: map[string]view.Past{}, past: map[string]view.Past{},
 		directory: view.Directory{Last: map[string]roster.Version{}}, newest: map[string]time.Time{},
 	}
 }
 
-func (data *overviewData) serve(job string, past view.Past, change ...func(*roster.Version)) {
+func (data *clusterData) serve(job string, past view.Past, change ...func(*roster.Version)) {
 	v := roster.Version{JobInfo: roster.JobInfo{Name: job}, Live: true}
 	for _, c := range change {
 		c(&v)
@@ -191,7 +191,7 @@ func TestReadyReplicas(t *testing.T) {
 	data.replicas.Items = []view.Replica{
 		{State: roster.StateReady, Seen: &seen}, {State: roster.StateSkewed, Seen: &seen}, {State: roster.StateReady, Seen: &silent}, {State: roster.StateDraining, Seen: &seen},
 	}
-	if n := data.ready(); n != 2 {
+	if n := takers(data.replicas.Items, data.asOf()); n != 2 {
 		t.Errorf("%d are ready, want 2", n)
 	}
 }

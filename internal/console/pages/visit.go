@@ -177,6 +177,11 @@ func (a address) With(pairs ...string) string {
 // Value returns a value of the query.
 func (a address) Value(name string) string { return a.query.Get(name) }
 
+// Several reports whether the query has several values of a name.
+func (a address) Several(name string) bool {
+	return len(strings.Split(strings.Join(a.query[name], ","), ",")) > 1
+}
+
 // Has reports whether the query has a value.
 func (a address) Has(name, value string) bool {
 	return slices.Contains(strings.Split(strings.Join(a.query[name], ","), ","), value)

@@ -231,6 +231,7 @@ type Host struct {
 
 	Control  Control
 	Settings func() any // the configuration in effect, without secrets
+	Usual    any        // the same of an empty file
 
 	Metrics     http.Handler // nil: nobody counts
 	UsersFailed func(bool)   // tells the metrics; nil: nobody counts

@@ -93,7 +93,7 @@ func (r Reader) Jobs(ctx context.Context, q JobQuery) (Page[Job], error) {
 	var names []string
 	more := false
 	for _, v := range d.Versions {
-		if v.Name <= q.After || len(names) > 0 && v.Name == names[len(names)-1] || !matches(v.JobInfo, q.Text) {
+		if v.Name <= q.After || len(names) > 0 && v.Name == names[len(names)-1] || !Matches(v.JobInfo, q.Text) {
 			continue
 		}
 		if more = len(names) == q.Limit && q.Limit > 0; more {
@@ -117,8 +117,8 @@ func (r Reader) Jobs(ctx context.Context, q JobQuery) (Page[Job], error) {
 	return p, err
 }
 
-// matches searches the name, tags and description of a job.
-func matches(j roster.JobInfo, text string) bool {
+// Matches searches the name, tags and description of a job.
+func Matches(j roster.JobInfo, text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(append([]string{j.Name, j.Description}, j.Tags...), func(s string) bool {
 		return strings.Contains(strings.ToLower(s), text)

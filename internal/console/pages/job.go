@@ -1,0 +1,195 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A jobPage shows one job.
+type jobPage struct {
+	view.JobDetail
+	Status   line
+	Paused   string // why its ticks are skipped
+	Noted    bool   // Status says so
+	Running  bool
+	Versions []jobVersion
+	Policies []view.Fact
+	Dots     *dotChart
+	Choices  []link // which of its ticks are listed
+	Ticks    []jobTick
+}
+
+// A jobVersion is a version of the job that is served, or was last.
+type jobVersion struct {
+	view.Job
+	plan
+}
+
+// A jobTick is a tick with a bar as long as its run took.
+type jobTick struct {
+	view.Tick
+	Bar string // percent; "": it did not run, or its duration is not known
+}
+
+// skippedFor is followed by the reason of a pause.
+const skippedFor = "Its ticks are skipped: "
+
+// What the page shows: next ticks, and latest ones.
+const nextOfJob, ticksOfJob = 3, 50
+
+func loadJob(ctx context.Context, v *visit) (any, error) {
+	detail, err := read[view.JobDetail](ctx, v, "/jobs/{job}", nil)
+	if err != nil {
+		return nil, err
+	}
+	v.Title = detail.Job
+	ticks, err := rows[view.Tick](ctx, v, "/jobs/{job}/ticks", url.Values{"limit": {strconv.Itoa(ticksOfJob)}})
+	if err != nil {
+		return nil, err
+	}
+	shown := jobPage{JobDetail: detail}
+	for _, j := range detail.Versions {
+		v.useJobZone(j.Timezone)
+		shown.Versions = append(shown.Versions, jobVersion{j, planOf(j.Info, v.Now)})
+		shown.Paused = view.Text(j.Paused)
+	}
+	latest := slices.MaxFunc(detail.Versions, func(x, y view.Job) int { return x.Info.Published.Compare(y.Info.Published) })
+	policies, err := lastKnown(v, "policies of "+latest.Key, func() (view.Policies, error) { return v.p.cfg.Control.Policies(ctx, latest.Info) })
+	if err != nil {
+		return nil, err
+	}
+	shown.Policies = policies.InWords()
+	shown.Running = slices.ContainsFunc(ticks.Items, func(t view.Tick) bool { return t.Outcome == ledger.Running })
+	period := periodOf(detail.Next)
+	shown.Next = detail.Next[:min(len(detail.Next), nextOfJob)]
+	shown.Status = v.jobStatus(latest, ticks.Items, period)
+	v.Level = shown.Status.Level
+	shown.Noted = strings.HasSuffix(shown.Status.Text, skippedFor+shown.Paused)
+	shown.Dots = newDotChart(v.times, ticks.Items, period, policies.Limit())
+	shown.list(v, ticks.Items)
+	return shown, nil
+}
+
+// periodOf is the shortest time between two of the next ticks; 0: there are fewer.
+func periodOf(next []view.Next) (period time.Duration) {
+	for i := 1; i < len(next); i++ {
+		between := view.Time(&next[i].Tick).Sub(view.Time(&next[i-1].Tick))
+		if period == 0 || between < period {
+			period = between
+		}
+	}
+	return period
+}
+
+// took has the durations of successes, newest first.
+func took(ticks []view.Tick, now time.Time) (list []time.Duration) {
+	for _, t := range ticks {
+		if d, known := t.Took(now); known && t.Outcome == ledger.Succeeded {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// jobStatus says in a sentence how a job is, of which these are the latest ticks, the newest first.
+func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) line {
+	durations := took(ticks, v.Now)
+	slower := trendOf(durations)
+	i := slices.IndexFunc(ticks, func(t view.Tick) bool {
+		return !slices.Contains([]ledger.Outcome{ledger.Skipped, ledger.Running, ledger.Unreadable}, t.Outcome)
+	})
+	running := slices.IndexFunc(ticks, func(t view.Tick) bool { return t.Outcome == ledger.Running })
+	switch {
+	case !j.Live:
+		return line{Sentence: view.Sentence{Level: view.Calm, Text: "No replica serves this job."}}
+	case j.Unsuccessful > 0 && i >= 0:
+		return v.troubleOf(j, ticks[i])
+	case j.Paused != nil:
+		return line{Sentence: view.Sentence{Level: view.Calm, Text: skippedFor + *j.Paused}}
+	case slower != nil && slower.factor > 1:
+		text := "It succeeds, and takes longer: the " + slower.Word[len("slower: "):] + "."
+		if period > 0 {
+			text += " It ticks every " + view.Span(period) + "."
+		}
+		return line{Sentence: view.Sentence{Level: view.Warn, Text: text}}
+	case running >= 0:
+		text := "It runs on " + view.Text(ticks[running].Replica)
+		if d, known := ticks[running].Took(v.asOf()); known {
+			text += " for " + view.Span(max(0, d))
+		}
+		if len(durations) >= leastRuns {
+			text += ", usually " + view.Span(quantile(durations, 0.5))
+		}
+		return line{view.Sentence{Level: view.Good, Text: text + "."}, v.To("/runs", ticks[running].Page)}
+	case i < 0:
+		return line{Sentence: view.Sentence{Level: view.Calm, Text: "It has not run yet."}}
+	}
+	bad := 0
+	for _, t := range ticks {
+		if m := markOf(t.Outcome); m.Class == "bad" || m.Class == "warn" {
+			bad++
+		}
+	}
+	text := "It succeeds: so did all of its latest " + view.Count(len(ticks), "tick", "ticks") + " that ended."
+	if bad > 0 {
+		text = fmt.Sprintf("It succeeds: the last tick did; %d of the latest %d did not.", bad, len(ticks))
+	}
+	return line{Sentence: view.Sentence{Level: view.Good, Text: text}}
+}
+
+// troubleOf says how the last tick of a job ended, which did not succeed.
+func (v *visit) troubleOf(j view.Job, last view.Tick) line {
+	l := line{Sentence: view.Sentence{Level: view.Warn, More: cmp.Or(view.Why(view.Text(last.Reason), firstLine(view.Text(last.Error))), "no reason is known")}}
+	if slices.Contains(view.FailedOutcomes(), last.Outcome) {
+		l.Level = view.Bad
+	}
+	if last.Page != "" {
+		l.Path = v.To("/runs", last.Page)
+	}
+	count, good := fmt.Sprintf("%d in a row", j.Unsuccessful), "the last success was "+ago(view.Time(j.LastSuccess).Sub(v.Now))
+	if j.LastSuccess == nil {
+		count, good = "at least "+count, "none of those that were read succeeded"
+	}
+	if j.Unsuccessful == 1 && j.LastSuccess != nil {
+		count = ""
+	}
+	l.Text = view.Join("; ", view.Join(", ", "The last tick: "+markOf(last.Outcome).Word, count), good) + "."
+	return l
+}
+
+// list lists the ticks that the query chooses.
+func (shown *jobPage) list(v *visit, ticks []view.Tick) {
+	var bad []view.Tick
+	for _, t := range ticks {
+		if m := markOf(t.Outcome); m.Class == "bad" || m.Class == "warn" {
+			bad = append(bad, t)
+		}
+	}
+	only := v.query.Get("show") == "trouble"
+	shown.Choices = []link{{Text: fmt.Sprintf("latest %d", len(ticks)), Path: v.With("show", ""), Here: !only}, {Text: fmt.Sprintf("not succeeded %d", len(bad)), Path: v.With("show", "trouble"), Here: only}}
+	if only {
+		ticks = bad
+	}
+	most := time.Millisecond
+	for _, t := range ticks {
+		if d, known := t.Took(v.asOf()); known {
+			most = max(most, d)
+		}
+	}
+	for _, t := range ticks {
+		one := jobTick{Tick: t}
+		if d, known := t.Took(v.asOf()); known {
+			one.Bar = percent(max(0.5, 100*float64(d)/float64(most)))
+		}
+		shown.Ticks = append(shown.Ticks, one)
+	}
+}

@@ -1,0 +1,169 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/roster"
+)
+
+// ran are ticks a minute apart, newest first, each by the seconds that a success took; 0: missed; -1: failed after a second; -2: it
+// runs, on a.
+func ran(seconds ...int) (list []view.Tick) {
+	for i, n := range seconds {
+		at := noon.Truncate(time.Minute).Add(-time.Duration(i) * time.Minute)
+		e := ledger.Entry{Job: "j", Tick: at, Token: 1, Attempt: 1, Replica: "a", Started: at, Finished: at.Add(time.Duration(n) * time.Second), Outcome: ledger.Succeeded}
+		switch n {
+		case 0:
+			e = ledger.Entry{Job: "j", Tick: at, Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeNoQuorum}}
+		case -1:
+			e.Outcome, e.Finished, e.Error = ledger.Failed, at.Add(time.Second), "no disk\nat main.go"
+		case -2:
+			e.Outcome, e.Finished = ledger.Running, time.Time{}
+		}
+		list = append(list, view.NewTick(e))
+	}
+	return list
+}
+
+// The sentence on a job says the worst that is known, rests on its newest ticks, and does not call a pause a failure.
+func TestJobStatus(t *testing.T) {
+	t.Parallel()
+	v := dataAtNoon().visit
+	good, old := "2027-03-01T11:55:00Z", []int{9, 9, 9, 9, 9, 4, 4, 4, 4, 4}
+	for _, c := range []struct {
+		job    view.Job
+		ticks  []view.Tick
+		level  view.Level
+		want   string
+		within string
+	}{
+		{view.Job{}, ran(1), view.Calm, "No replica serves this job.", ""},
+		{view.Job{Live: true}, nil, view.Calm, "It has not run yet.", ""},
+		{view.Job{Live: true}, ran(1, 1), view.Good, "It succeeds: so did all of its latest 2 ticks that ended.", ""},
+		{view.Job{Live: true}, ran(1, -1, 0), view.Good, "It succeeds: the last tick did; 2 of the latest 3 did not.", ""},
+		{view.Job{Live: true, Unsuccessful: 1, LastSuccess: &good}, ran(-1, 1), view.Bad, "The last tick: failed; the last success was 5 min 30 s ago.", "no disk"},
+		{view.Job{Live: true, Unsuccessful: 3, LastSuccess: &good}, ran(-2, -1, 1), view.Bad, "The last tick: failed, 3 in a row; the last success was 5 min 30 s ago.", "no disk"},
+		{view.Job{Live: true, Unsuccessful: 2}, ran(0, 0), view.Warn, "The last tick: missed, at least 2 in a row; none of those that were read succeeded.", ""},
+		{view.Job{Live: true, Paused: &good}, ran(1), view.Calm, "Its ticks are skipped: " + good, ""},
+		{view.Job{Live: true}, ran(old...), view.Warn, "It succeeds, and takes longer: the median of the newer 5 runs 9.0 s, of the 5 before them 4.0 s. It ticks every 1 min.", ""},
+		{view.Job{Live: true}, ran(-2, 4, 4, 4, 4, 4), view.Good, "It runs on a for 30 s, usually 4.0 s.", ""},
+	} {
+		got := v.jobStatus(c.job, c.ticks, time.Minute)
+		if got.Level != c.level || got.Text != c.want || c.within != "" && got.More != c.within {
+			t.Errorf("%s: %q (%q), want %s: %q (%q)", got.Level, got.Text, got.More, c.level, c.want, c.within)
+		}
+	}
+}
+
+// The chart has a dot per tick, the oldest on the left and the longest on top; limits only where they are near.
+func TestDotChart(t *testing.T) {
+	t.Parallel()
+	if c := newDotChart(atNoon(), ran(0, 0), time.Minute, 0); c != nil {
+		t.Errorf("without a duration there is a chart: %+v", c)
+	}
+	c := newDotChart(atNoon(), ran(40, 0, 20), time.Minute, time.Hour)
+	if len(c.Dots) != 3 || c.Dots[0].X != "1.00%" || c.Dots[2].X != "99.00%" || !(c.Dots[2].Y < c.Dots[0].Y) || c.Dots[1].Ran || c.Dots[1].Y != "96.00%" {
+		t.Errorf("the dots: %+v", c.Dots)
+	}
+	var lines []string
+	for _, l := range c.Lines {
+		lines = append(lines, l.Class+" "+l.Text+" "+l.Y)
+	}
+	if want := []string{"limit period 1 min 6.00%", "scale 0 ms 84.00%", "scale 10 s 71.00%", "scale 20 s 58.00%", "scale 30 s 45.00%", "scale 40 s 32.00%", "scale 50 s 19.00%", "scale 1 min 6.00%"}; !slices.Equal(lines, want) {
+		t.Errorf("the lines: %q, want %q", lines, want)
+	}
+	if want := "How long the latest 3 ticks took, at most 40 s; of 2 successes p50 20 s, p95 40 s"; c.About != want {
+		t.Errorf("it says %q, want %q", c.About, want)
+	}
+}
+
+// The waterfall puts the wait, each attempt and the extensions of the last one on one scale; it draws no end that is not known.
+func TestWaterfall(t *testing.T) {
+	t.Parallel()
+	at := noon.Add(-100 * time.Second)
+	second := ledger.Entry{Job: "j", Tick: at, Token: 2, Attempt: 2, Replica: "b", Started: at.Add(50 * time.Second), Finished: at.Add(100 * time.Second), Outcome: ledger.Succeeded}
+	second.Beats = &ledger.Beats{Count: 1, Last: []ledger.Beat{{At: at.Add(75 * time.Second), Left: time.Second}}}
+	first := ledger.Entry{Job: "j", Tick: at, Token: 1, Attempt: 1, Replica: "a", Started: at.Add(10 * time.Second), Outcome: ledger.Interrupted}
+	var got []string
+	bars := waterfall(atNoon(), []view.Tick{view.NewTick(second), view.NewTick(first)})
+	for _, b := range bars {
+		got = append(got, strings.Join([]string{b.Name, b.Class, b.X, b.Width, b.About}, "|"))
+	}
+	want := []string{"Wait|calm|0.00%|10.00%|10 s", "Attempt 1, on a|bad|10.00%||its end is not known", "Attempt 2, on b|good|50.00%|50.00%|50 s"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the bars: %q, want %q", got, want)
+	}
+	if beats := bars[2].Beats; len(beats) != 1 || beats[0].X != "75.00%" {
+		t.Errorf("the beats: %+v", beats)
+	}
+	first.Outcome = ledger.Running
+	if bars := waterfall(atNoon(), []view.Tick{view.NewTick(first)}); len(bars) != 2 || bars[1].Width != "90.00%" || bars[1].About != "1 min 30 s" {
+		t.Errorf("of a run that goes on: %+v", bars)
+	}
+	if bars := waterfall(atNoon(), ran(0)); bars != nil {
+		t.Errorf("of a tick that did not run: %+v", bars)
+	}
+}
+
+// A log is taken apart where slog wrote it, and nothing of it is lost.
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	text := "time=2027-03-01T12:00:01.500Z level=ERROR msg=\"a \\\"b\\\"\" n=1 m=\"x y\"\nplain <b>\ntime=2027-03-01T12:00:02.000Z level=WARN msg=short\ntime=odd level=INFO msg=\n\n"
+	want := []logLine{
+		{mark{"bad", "", "ERROR"}, "+1.500 s", `a "b"`, `n=1 m="x y"`}, {mark{"calm", "", ""}, "", "plain <b>", ""},
+		{mark{"warn", "", "WARN"}, "+2.000 s", "short", ""}, {mark{"calm", "", "INFO"}, "", "", ""}, {mark{"calm", "", ""}, "", "", ""},
+	}
+	if got := logLines(text, noon.Truncate(time.Minute)); !slices.Equal(got, want) {
+		t.Errorf("the lines: %q, want %q", got, want)
+	}
+	if got := logLines("only\nplain text\n", noon); got != nil {
+		t.Errorf("a log without lines of slog: %q", got)
+	}
+}
+
+// Settings that differ from their defaults come first; jobs have pages of their own.
+func TestSections(t *testing.T) {
+	t.Parallel()
+	usual := map[string]any{"lock": map[string]any{"ttl": "15s", "max_hold": "0s"}, "namespace": "quorate"}
+	set, rest := sections(map[string]any{"lock": map[string]any{"ttl": "9s", "max_hold": "0s"}, "namespace": "quorate", "jobs": map[string]any{"j": "x"}, "http": map[string]any{"users": map[string]any{"ann": "***"}}}, usual)
+	if len(set) != 2 || set[0].Name != "http" || set[0].Settings[0].From != nil || set[1].Name != "lock" || *set[1].Settings[0].From != "15s" || *set[1].Settings[0].To != "9s" {
+		t.Errorf("set: %+v", set)
+	}
+	if len(rest) != 2 || rest[0].Settings[0].Key != "lock.max_hold" || rest[1].Name != "namespace" {
+		t.Errorf("rest: %+v", rest)
+	}
+}
+
+// Whoever restarts a replica knows which runs have to end, and whether others take its ticks.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	busy, idle := view.Replica{State: roster.StateReady, Running: []string{"backup"}}, view.Replica{State: roster.StateDraining}
+	for want, got := range map[string]string{
+		"yes; backup, running, has the drain_timeout to end":                            restartOf(busy, 2),
+		"no other takes ticks meanwhile; backup, running, has the drain_timeout to end": restartOf(busy, 1),
+		"yes": restartOf(idle, 1),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Last night ends this morning, and today begins at midnight, both in the zone of the page.
+func TestStretches(t *testing.T) {
+	t.Parallel()
+	show := atNoon()
+	show.zone = time.FixedZone("east", 13*3600) // there it is already tomorrow, 1 o'clock
+	for _, s := range show.stretches() {
+		from, to := s.from.UTC().Format("2 15"), s.to.UTC().Format("2 15")
+		switch {
+		case s.name == "today" && from != "1 11", s.name == "night" && (from != "1 05" || to != "1 19"), s.name == "24h" && from != "28 12":
+			t.Errorf("%s is from %s to %s", s.name, from, to)
+		}
+	}
+}
