@@ -41,11 +41,11 @@ var (
 // parts are in the order in which they begin. Long ones begin first.
 var parts = []part{
 	{"promotions", "PostgreSQL and Sentinels: servers that are promoted again and again, all kits", "promotions", waits, true, append([]string{"dev/integration/failover", "dev/integration/pgstore"}, kits...), verbose, ""},
+	{"race", "all tests, those of the product with the race detector; of campaigns a sample", "race", computes, true, append([]string{"dev", "stores", "examples"}, product...), verbose, ""},
 	{"mutants", "each planted bug is caught by a test that names it", "mutants", computes, true, append([]string{"dev/mutants", "dev/sim", "dev/faults", "stores"}, kits...), nil, ""},
 	{"zookeeper", "ZooKeeper: all kits, members and replicas killed, frozen and cut off", "zookeeper", waits, true, append([]string{"stores/zookeeper"}, kits...), verbose, ""},
 	{"sim", "whole clusters in virtual time, and hundreds of thousands of claims of locks", "sim", computes, true, append([]string{"dev/sim", "dev/testkit"}, product...), verbose, ""},
 	{"etcd", "etcd: all kits, members and replicas killed, frozen and cut off", "etcd", waits, true, append([]string{"stores/etcd"}, kits...), verbose, ""},
-	{"race", "all tests, those of the product with the race detector; of campaigns a sample", "race", computes, true, append([]string{"dev", "stores", "examples"}, product...), verbose, ""},
 	{"campaign", "Redis nodes: processes and nodes killed, frozen and restarted", "campaign", waits, true, kits, verbose, ""},
 	{"faults", "each fault of docs/faults.md, on real servers and holders", "faults", waits, true, append([]string{"dev/faults"}, kits...), verbose, ""},
 	{"model", "the rules of claims and of membership, in every order of steps; the smaller half", "model", computes, true, []string{"dev/model", "locking/redlock/PROTOCOL.md"}, nil, ""},

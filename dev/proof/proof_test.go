@@ -281,3 +281,18 @@ func TestChoose(t *testing.T) {
 		t.Errorf("all are %d parts, those of a proof %d: %v", len(full), len(proof), err)
 	}
 }
+
+// A lane that is done takes the last part of the other one; nothing runs beside what measures.
+func TestLanes(t *testing.T) {
+	t.Parallel()
+	l := newLanes([]part{{name: "w1", load: waits}, {name: "c1", load: computes}, {name: "c2", load: computes}, {name: "c3", load: computes}, {name: "m", load: measures}})
+	var got []string
+	for _, of := range []load{waits, computes, waits, waits, computes, measures, measures} {
+		if p, ok := l.take(of, map[load]load{waits: computes, computes: waits, measures: measures}[of]); ok {
+			got = append(got, p.name)
+		}
+	}
+	if want := []string{"w1", "c1", "c3", "c2", "m"}; !slices.Equal(got, want) {
+		t.Errorf("taken: %q, want %q", got, want)
+	}
+}

@@ -17,26 +17,55 @@ import (
 // logs is where a part's output goes.
 const logs = "bin/proof"
 
-// run runs the parts, with variables of make, and writes their pages. The error names those that
-// failed.
+// run runs the parts, with variables of make, and writes their pages: those that wait beside those that compute, and
+// then those that measure, each alone. The error names those that failed.
 func (t *tree) run(ctx context.Context, list []part, variables ...string) error {
-	lanes := map[load][]part{}
-	for _, p := range list {
-		lanes[p.load] = append(lanes[p.load], p)
-	}
+	lanes := newLanes(list)
 	errs := make([]error, 3)
 	var beside sync.WaitGroup
 	for _, l := range []load{waits, computes} {
-		beside.Go(func() { errs[l] = t.oneByOne(ctx, lanes[l], variables) })
+		beside.Go(func() {
+			errs[l] = t.oneByOne(ctx, func() (part, bool) { return lanes.take(l, waits+computes-l) }, variables)
+		})
 	}
 	beside.Wait()
-	errs[measures] = t.oneByOne(ctx, lanes[measures], variables)
+	errs[measures] = t.oneByOne(ctx, func() (part, bool) { return lanes.take(measures, measures) }, variables)
 	return errors.Join(errs...)
 }
 
-func (t *tree) oneByOne(ctx context.Context, list []part, variables []string) error {
-	var errs []error
+// lanes are the parts that have not begun, by load.
+type lanes struct {
+	mu   sync.Mutex
+	left map[load][]part
+}
+
+func newLanes(list []part) *lanes {
+	l := &lanes{left: map[load][]part{}}
 	for _, p := range list {
+		l.left[p.load] = append(l.left[p.load], p)
+	}
+	return l
+}
+
+// take takes the first part with a load, or the last with another one, so that no lane is idle.
+func (l *lanes) take(of, other load) (p part, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if list := l.left[of]; len(list) > 0 {
+		l.left[of] = list[1:]
+		return list[0], true
+	}
+	list := l.left[other]
+	if len(list) == 0 {
+		return p, false
+	}
+	l.left[other] = list[:len(list)-1]
+	return list[len(list)-1], true
+}
+
+func (t *tree) oneByOne(ctx context.Context, next func() (part, bool), variables []string) error {
+	var errs []error
+	for p, ok := next(); ok; p, ok = next() {
 		if ctx.Err() != nil {
 			return errors.Join(append(errs, context.Cause(ctx))...)
 		}

@@ -86,7 +86,7 @@ func (p *Proxy) DropReplies(text string) { p.set(mode{fault: drop, triggers: []s
 // replying, from the first request on that holds the text.
 func (p *Proxy) CutReplies(text string) { p.set(mode{fault: cut, triggers: []string{text}}) }
 
-// LoseReplies is like CutReplies, and says something before: what a pooler says that has lost the server.
+// LoseReplies is like CutReplies once, and says something before: what a pooler says that has lost the server.
 func (p *Proxy) LoseReplies(text string, says []byte) {
 	p.set(mode{fault: cut, triggers: []string{text}, last: says})
 }
@@ -272,8 +272,11 @@ func (c *passage) reply(chunk []byte) ([]byte, error) {
 		return nil, nil
 	case f != drop && gap:
 		return nil, errCut
-	case f == cut && hit:
+	case f == cut && hit && m.last != nil:
+		c.proxy.Pass()
 		return m.last, errCut
+	case f == cut && hit:
+		return nil, errCut
 	case f == chop && hit:
 		return chunk[:len(chunk)/2], errCut
 	case f == stall:
