@@ -42,8 +42,11 @@ func TestAccount(t *testing.T) {
 	}
 
 	stdout, stderr, code := quorate(t, "logs", "say", "-c", config)
-	if code != exitDone || !strings.Contains(stdout, "msg=output stream=stdout line=said") {
+	if code != exitDone || !strings.Contains("\n"+stdout, "\nsaid\n") || strings.Contains(stdout, "msg=") {
 		t.Errorf("logs: %d %s%s", code, stdout, stderr)
+	}
+	if full, _, _ := quorate(t, "logs", "say", "--full", "-c", config); !strings.Contains(full, "msg=output stream=stdout line=said") {
+		t.Errorf("logs --full: %s", full)
 	}
 	if _, stderr, code := quorate(t, "logs", "say", "2020-01-01T00:00:00Z", "-c", config); code != exitNotFound {
 		t.Errorf("logs of no run: %d %s", code, stderr)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -169,6 +170,35 @@ func answering(t *testing.T, answers map[string]string) (url string) {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// Who follows the log of a run reads each line once, when it is whole, and all of it at the end; of another attempt from the start.
+func TestLogIsFollowed(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	logs := []string{
+		"", `{"outcome": "running", "token": 1, "text": "one\nha"}`, `{"outcome": "running", "token": 1, "cut": 4, "text": "half\ntwo\n"}`,
+		`{"outcome": "running", "token": 2, "text": "time=2027-03-01T12:00:00.000Z level=WARN msg=again n=1\n"}`,
+		`{"outcome": "succeeded", "token": 2, "text": "time=2027-03-01T12:00:00.000Z level=WARN msg=again n=1\nend"}`,
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := `{"items": [{"id": "a@1", "outcome": "running"}]}`
+		if strings.HasSuffix(r.URL.Path, "/log") {
+			if text = logs[asked.Add(1)-1]; text == "" {
+				w.WriteHeader(http.StatusNotFound)
+				text = `{"code": "not_found", "detail": "nothing yet"}`
+			}
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(s.Close)
+	out, errs, code := quorate(t, "logs", "a", "--follow", "--server", s.URL)
+	if want := "one\nhalf\ntwo\nWARN again\nend\n"; code != exitDone || out != want {
+		t.Errorf("it writes %q (%q, %d), want %q", out, errs, code, want)
+	}
+	if _, errs, code := quorate(t, "logs", "a", "-f", "-o", "json", "--server", s.URL); code != exitUsage || !strings.Contains(errs, "--follow") {
+		t.Errorf("as JSON: %d %q", code, errs)
+	}
 }
 
 // A server that answers with nothing is no reason to panic.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -115,41 +114,6 @@ func runTable(rows []view.Run) output.Table[view.Run] {
 		Drop:  []string{"TOKEN", "TOOK"},
 		Cut:   []string{"JOB", "REPLICA"},
 	}
-}
-
-func logsCommand(a *cli) *cobra.Command {
-	var attempt int
-	c := listing(a, &cobra.Command{
-		Use:   "logs JOB [RUN]",
-		Short: "Show the log of a run, including the output of exec jobs",
-		Long: `Show the log of the last run of a job, or of the run with an ID or tick. It has the
-lines from level info on, and the output of exec jobs. The log of a running run is up
-to 5 seconds old. The ledger keeps the last 16 KiB of a log as long as the run.`,
-		Example: `  quorate logs nightly-report
-  quorate logs nightly-report 2026-12-01T02:00:00Z --attempt 1`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			row, err := cl.Log(ctx, args[0], strings.Join(args[1:], ""), attempt)
-			if err != nil {
-				return err
-			}
-			return printLog(a.Out, row, a.format)
-		}),
-	})
-	c.Flags().IntVar(&attempt, "attempt", 0, "`number` of the attempt, from 1; default the last")
-	return c
-}
-
-// printLog writes the log, or a JSON array with this row. It escapes control characters.
-func printLog(w io.Writer, r view.Log, format string) error {
-	if format == "json" {
-		return output.JSON(w, []view.Log{r})
-	}
-	if r.Cut > 0 {
-		fmt.Fprintf(w, "… (%d earlier bytes were dropped)\n", r.Cut)
-	}
-	_, err := io.WriteString(w, strings.Map(output.VisibleInLines, r.Text))
-	return err
 }
 
 // A selection is what a listing of ticks or runs shows.

@@ -76,6 +76,6 @@ func TestJobPage(t *testing.T) {
 	r.must(err)
 	r.keep("c2", "invoice", "h1", map[string]any{"timeout": "30m", "overlap": "queue", "on_crash": "rerun", "retry": map[string]any{"attempts": 1}})
 	r.shows("/jobs/invoice", []string{"It has not run yet.", "<dt>A tick during a run</dt><dd>waits for its end</dd>", "<dd>is repeated elsewhere</dd>", "The job has no ticks yet."}, []string{"<svg class=\"chart\""})
-	r.shows("/jobs/report", []string{"The last tick: failed, at least 3 in a row", "Its ticks are skipped: paused: tag finance", "not succeeded 3", "<svg class=\"chart\"", "Not known yet."}, nil)
+	r.shows("/jobs/report", []string{"The last tick: failed · ", "3 in a row · no success in the ledger", "Its ticks are skipped: paused: tag finance", "not succeeded 3", "<svg class=\"chart\"", "Not known yet."}, nil)
 	r.shows("/jobs/sweep?show=trouble", []string{"latest 1", "not succeeded 0", "None."}, nil)
 }

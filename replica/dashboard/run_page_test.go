@@ -153,6 +153,6 @@ func TestLogInColumns(t *testing.T) {
 	r.must(r.ledger.Store(t.Context(), "report", jobs.History{}, ledger.Log{
 		Job: "report", Tick: view.Time(&list[0].Tick), Token: *list[0].Token, Text: "time=" + list[0].Tick + " level=WARN msg=\"low on <b>disk\" free=3\n",
 	}))
-	r.shows("/runs/"+*list[0].ID, []string{`<tr class="warn"><td>&#43;0.000 s</td><td>WARN</td><td>low on &lt;b&gt;disk <small>free=3</small></td></tr>`, "?log=raw"}, nil)
+	r.shows("/runs/"+*list[0].ID, []string{`<tr class="WARN"><td>&#43;0.000 s</td><td>WARN</td><td>low on &lt;b&gt;disk <small>free=3</small></td></tr>`, "?log=raw"}, nil)
 	r.shows("/runs/"+*list[0].ID+"?log=raw", []string{`msg=&#34;low on`, ">in columns<"}, nil)
 }

@@ -181,6 +181,9 @@ func sections(settings, usual any) (set, rest []settingsSection) {
 		if from, differs := changed[c.Key]; differs {
 			c.From, to = from, &set
 		}
+		if c.From == nil && *c.To == `""` { // an entry of a map without this setting
+			continue
+		}
 		name, _, _ := strings.Cut(c.Key, ".")
 		if n := len(*to); n == 0 || (*to)[n-1].Name != name {
 			*to = append(*to, settingsSection{Name: name})

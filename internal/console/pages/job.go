@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -104,15 +103,17 @@ func took(ticks []view.Tick, now time.Time) (list []time.Duration) {
 func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) line {
 	durations := took(ticks, v.Now)
 	slower := trendOf(durations)
-	i := slices.IndexFunc(ticks, func(t view.Tick) bool {
-		return !slices.Contains([]ledger.Outcome{ledger.Skipped, ledger.Running, ledger.Unreadable}, t.Outcome)
-	})
+	ended := slices.ContainsFunc(ticks, func(t view.Tick) bool { return t.Outcome != ledger.Running && t.Outcome != ledger.Skipped })
 	running := slices.IndexFunc(ticks, func(t view.Tick) bool { return t.Outcome == ledger.Running })
-	switch {
+	switch last := j.Standing.Last; {
 	case !j.Live:
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "No replica serves this job."}}
-	case j.Unsuccessful > 0 && i >= 0:
-		return v.troubleOf(j, ticks[i])
+	case j.Standing.InARow > 0:
+		l := line{view.Sentence{Level: view.Warn, Text: "The last tick: " + markOf(last.Outcome).Word + " · " + v.story(j.Standing), More: causeOfTick(last)}, v.To("/runs", last.Named(j.Job).ID())}
+		if slices.Contains(view.FailedOutcomes(), last.Outcome) {
+			l.Level = view.Bad
+		}
+		return l
 	case j.Paused != nil:
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: skippedFor + *j.Paused}}
 	case slower != nil && slower.factor > 1:
@@ -130,7 +131,7 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 			text += ", usually " + view.Span(quantile(durations, 0.5))
 		}
 		return line{view.Sentence{Level: view.Good, Text: text + "."}, v.To("/runs", ticks[running].Page)}
-	case i < 0:
+	case !ended:
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "It has not run yet."}}
 	}
 	bad := 0
@@ -144,26 +145,6 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 		text = fmt.Sprintf("It succeeds: the last tick did; %d of the latest %d did not.", bad, len(ticks))
 	}
 	return line{Sentence: view.Sentence{Level: view.Good, Text: text}}
-}
-
-// troubleOf says how the last tick of a job ended, which did not succeed.
-func (v *visit) troubleOf(j view.Job, last view.Tick) line {
-	l := line{Sentence: view.Sentence{Level: view.Warn, More: cmp.Or(view.Why(view.Text(last.Reason), firstLine(view.Text(last.Error))), "no reason is known")}}
-	if slices.Contains(view.FailedOutcomes(), last.Outcome) {
-		l.Level = view.Bad
-	}
-	if last.Page != "" {
-		l.Path = v.To("/runs", last.Page)
-	}
-	count, good := fmt.Sprintf("%d in a row", j.Unsuccessful), "the last success was "+ago(view.Time(j.LastSuccess).Sub(v.Now))
-	if j.LastSuccess == nil {
-		count, good = "at least "+count, "none of those that were read succeeded"
-	}
-	if j.Unsuccessful == 1 && j.LastSuccess != nil {
-		count = ""
-	}
-	l.Text = view.Join("; ", view.Join(", ", "The last tick: "+markOf(last.Outcome).Word, count), good) + "."
-	return l
 }
 
 // list lists the ticks that the query chooses.

@@ -35,6 +35,13 @@ func TestJobStatus(t *testing.T) {
 	t.Parallel()
 	v := dataAtNoon().visit
 	good, old := "2027-03-01T11:55:00Z", []int{9, 9, 9, 9, 9, 4, 4, 4, 4, 4}
+	stands := func(outcome ledger.Outcome, inARow int, success bool) view.Job {
+		j := view.Job{Job: "j", Live: true, Standing: view.Standing{InARow: inARow, Last: ledger.Entry{Job: "j", Tick: noon.Add(-time.Minute), Outcome: outcome, Error: "no disk\nat main.go"}}}
+		if success {
+			j.Standing.Good.Tick = noon.Add(-5 * time.Minute)
+		}
+		return j
+	}
 	for _, c := range []struct {
 		job    view.Job
 		ticks  []view.Tick
@@ -46,9 +53,9 @@ func TestJobStatus(t *testing.T) {
 		{view.Job{Live: true}, nil, view.Calm, "It has not run yet.", ""},
 		{view.Job{Live: true}, ran(1, 1), view.Good, "It succeeds: so did all of its latest 2 ticks that ended.", ""},
 		{view.Job{Live: true}, ran(1, -1, 0), view.Good, "It succeeds: the last tick did; 2 of the latest 3 did not.", ""},
-		{view.Job{Live: true, Unsuccessful: 1, LastSuccess: &good}, ran(-1, 1), view.Bad, "The last tick: failed; the last success was 5 min 30 s ago.", "no disk"},
-		{view.Job{Live: true, Unsuccessful: 3, LastSuccess: &good}, ran(-2, -1, 1), view.Bad, "The last tick: failed, 3 in a row; the last success was 5 min 30 s ago.", "no disk"},
-		{view.Job{Live: true, Unsuccessful: 2}, ran(0, 0), view.Warn, "The last tick: missed, at least 2 in a row; none of those that were read succeeded.", ""},
+		{stands(ledger.Failed, 1, true), ran(-1, 1), view.Bad, "The last tick: failed · 1 min ago · last good 5 min ago", "no disk"},
+		{stands(ledger.Failed, 3, true), ran(-2, -1, 1), view.Bad, "The last tick: failed · 1 min ago · 3 in a row · last good 5 min ago", "no disk"},
+		{stands(ledger.Missed, 2, false), ran(0, 0), view.Warn, "The last tick: missed · 1 min ago · 2 in a row · no success in the ledger", ""},
 		{view.Job{Live: true, Paused: &good}, ran(1), view.Calm, "Its ticks are skipped: " + good, ""},
 		{view.Job{Live: true}, ran(old...), view.Warn, "It succeeds, and takes longer: the median of the newer 5 runs 9.0 s, of the 5 before them 4.0 s. It ticks every 1 min.", ""},
 		{view.Job{Live: true}, ran(-2, 4, 4, 4, 4, 4), view.Good, "It runs on a for 30 s, usually 4.0 s.", ""},
@@ -107,22 +114,6 @@ func TestWaterfall(t *testing.T) {
 	}
 	if bars := waterfall(atNoon(), ran(0)); bars != nil {
 		t.Errorf("of a tick that did not run: %+v", bars)
-	}
-}
-
-// A log is taken apart where slog wrote it, and nothing of it is lost.
-func TestLogLines(t *testing.T) {
-	t.Parallel()
-	text := "time=2027-03-01T12:00:01.500Z level=ERROR msg=\"a \\\"b\\\"\" n=1 m=\"x y\"\nplain <b>\ntime=2027-03-01T12:00:02.000Z level=WARN msg=short\ntime=odd level=INFO msg=\n\n"
-	want := []logLine{
-		{mark{"bad", "", "ERROR"}, "+1.500 s", `a "b"`, `n=1 m="x y"`}, {mark{"calm", "", ""}, "", "plain <b>", ""},
-		{mark{"warn", "", "WARN"}, "+2.000 s", "short", ""}, {mark{"calm", "", "INFO"}, "", "", ""}, {mark{"calm", "", ""}, "", "", ""},
-	}
-	if got := logLines(text, noon.Truncate(time.Minute)); !slices.Equal(got, want) {
-		t.Errorf("the lines: %q, want %q", got, want)
-	}
-	if got := logLines("only\nplain text\n", noon); got != nil {
-		t.Errorf("a log without lines of slog: %q", got)
 	}
 }
 

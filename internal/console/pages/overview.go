@@ -278,19 +278,24 @@ type need struct {
 func (data *clusterData) needs() (list []need, more int) {
 	for _, j := range data.inNeed[:min(len(data.inNeed), overviewNeeds)] {
 		list = append(list, need{
-			j.Job, view.NewTick(j.Last.Named(j.Job)), data.story(j.Standing), cmp.Or(view.Why(j.Last.Reason.String(), firstLine(j.Last.Error)), "no reason is known"),
+			j.Job, view.NewTick(j.Last.Named(j.Job)), data.story(j.Standing), causeOfTick(j.Last),
 		})
 	}
 	return list, len(data.inNeed) - len(list)
 }
 
+// causeOfTick is why a tick did not succeed, on one line.
+func causeOfTick(e ledger.Entry) string {
+	return cmp.Or(view.Why(e.Reason.String(), firstLine(e.Error)), "no reason is known")
+}
+
 // story says of a job in need since when it is, as far as its ticks were read.
-func (data *clusterData) story(s view.Standing) string {
+func (t times) story(s view.Standing) string {
 	ended := s.Last.OrderKey()
 	if s.Last.Finished.After(ended) {
 		ended = s.Last.Finished
 	}
-	parts := []string{ago(min(0, ended.Sub(data.Now)))} // it may have ended while this was read
+	parts := []string{ago(min(0, ended.Sub(t.Now)))} // it may have ended while this was read
 	switch known := !s.Good.Tick.IsZero() || s.Since.IsZero(); {
 	case !known:
 		parts = append(parts, fmt.Sprintf("at least %d in a row", s.InARow))
@@ -299,11 +304,11 @@ func (data *clusterData) story(s view.Standing) string {
 	}
 	switch {
 	case !s.Good.Tick.IsZero():
-		parts = append(parts, "last good "+ago(s.Good.OrderKey().Sub(data.Now)))
+		parts = append(parts, "last good "+ago(s.Good.OrderKey().Sub(t.Now)))
 	case s.Since.IsZero():
 		parts = append(parts, "no success in the ledger")
 	default:
-		parts = append(parts, "no success back to "+data.clock(s.Since))
+		parts = append(parts, "no success back to "+t.clock(s.Since))
 	}
 	return strings.Join(parts, " · ")
 }

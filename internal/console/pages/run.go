@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/api"
@@ -30,7 +28,7 @@ type runPage struct {
 	Bars     []bar
 	Beats    string // in words
 	Log      *view.Log
-	Lines    []logLine // of the Log; nil: it is shown as it is
+	Lines    []view.LogLine // of the Log; nil: it is shown as it is
 	NoLog    string    // why there is no Log
 	Before   string    // addresses of the tick before, and of the next one
 	After    string
@@ -112,7 +110,7 @@ func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 		shown.NoLog = v.p.api.Explain(v.r, err).Detail
 	} else {
 		if shown.Log = &log; !shown.Going && v.Value("log") != "raw" {
-			shown.Lines = logLines(log.Text, view.Time(shown.Last.Started))
+			shown.Lines = log.Lines()
 		}
 	}
 	if shown.Going {
@@ -121,43 +119,13 @@ func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 	}
 }
 
-// A logLine is a line of a log that slog wrote, or another one.
-type logLine struct {
-	mark
-	Offset, Text, Rest string
-}
-
-// slogLine matches a line of a log that slog wrote.
-var slogLine = regexp.MustCompile(`^time=(\S+) level=(\S+) msg=("(?:[^"\\]|\\.)*"|\S*) ?(.*)$`)
-
-// logLines takes a log apart; nil: slog wrote none of it.
-func logLines(text string, started time.Time) (lines []logLine) {
-	parsed := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		one := logLine{mark: mark{"calm", "", ""}, Text: line}
-		if m := slogLine.FindStringSubmatch(line); m != nil {
-			parsed = true
-			one.Word, one.Text, one.Rest = m[2], m[3], m[4]
-			if plain, err := strconv.Unquote(m[3]); err == nil {
-				one.Text = plain
-			}
-			switch {
-			case strings.HasPrefix(m[2], "ERROR"):
-				one.Class = "bad"
-			case strings.HasPrefix(m[2], "WARN"):
-				one.Class = "warn"
-			}
-			if at, err := time.Parse(time.RFC3339Nano, m[1]); err == nil && !started.IsZero() {
-				one.Offset = fmt.Sprintf("+%.3f s", at.Sub(started).Seconds())
-			}
-		}
-		lines = append(lines, one)
+// Offset is how long after the start of the run a line of its log was written; "" if it does not say.
+func (shown runPage) Offset(l view.LogLine) string {
+	started := view.Time(shown.Last.Started)
+	if l.At.IsZero() || started.IsZero() {
+		return ""
 	}
-	if !parsed {
-		return nil
-	}
-	return lines
+	return fmt.Sprintf("+%.3f s", l.At.Sub(started).Seconds())
 }
 
 // steps lists the steps of a tick so far; took is the time of the last attempt.

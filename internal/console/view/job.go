@@ -36,8 +36,9 @@ type Job struct {
 	Live         bool            `json:"live" jsonschema:"A replica serves this version now."`
 	Drift        bool            `json:"drift" jsonschema:"Other replicas serve another version."`
 
-	// Info is what was published.
-	Info roster.JobInfo `json:"-"`
+	// Info is what was published, Standing how its latest ticks ended.
+	Info     roster.JobInfo `json:"-"`
+	Standing Standing       `json:"-"`
 }
 
 // Trouble says how many ticks in a row did not succeed, "" if the last outcome says all.
@@ -77,7 +78,7 @@ func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, 
 			Job: v.Name, Func: Optional(v.Func), Schedule: Optional(v.Schedule), Timezone: Optional(v.Timezone),
 			Description: Optional(v.Description), Published: Stamp(v.Published), Since: Stamp(v.Since), PublishedBy: Optional(v.Replica),
 			JitterMillis: Optional(v.Jitter.Milliseconds()),
-			Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
+			Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo, Standing: standing[i],
 			LastSuccess: Stamp(standing[i].Good.Tick), Unsuccessful: standing[i].InARow,
 		}
 		if s, err := v.Ticks(); err == nil { // else this release cannot read its schedule

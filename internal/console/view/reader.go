@@ -16,11 +16,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
@@ -146,7 +148,11 @@ func (d Directory) Require(key string) error {
 	if _, ok := d.Last[key]; ok {
 		return nil
 	}
-	return fmt.Errorf("job %q %w in this cluster; quorate jobs lists them", key, ErrNotFound)
+	advice := "quorate jobs lists them"
+	if near := decode.Nearest(key, slices.Sorted(maps.Keys(d.keyOf))); near != "" {
+		advice = "did you mean " + near + "? " + advice
+	}
+	return fmt.Errorf("job %q %w in this cluster; %s", key, ErrNotFound, advice)
 }
 
 // rowsOf converts a list to rows. It passes on the error of reading the list.

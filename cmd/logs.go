@@ -1,0 +1,135 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+func logsCommand(a *cli) *cobra.Command {
+	var follow, full bool
+	var attempt int
+	c := listing(a, &cobra.Command{
+		Use:   "logs JOB [RUN]",
+		Short: "Show the log of a run, including the output of exec jobs",
+		Long: `Show the log of the last run of a job that has ended, or of the run with an ID or tick.
+It has the lines from level info on, and the output of exec jobs. The log of a running
+run is up to 5 seconds old. The ledger keeps the last 16 KiB of a log as long as the run.
+Of each line it shows the message, and the level of warnings and errors; --full shows all.`,
+		Example: `  quorate logs nightly-report
+  quorate logs nightly-report --follow
+  quorate logs nightly-report 2026-12-01T02:00:00Z --attempt 1 --full`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			run := strings.Join(args[1:], "")
+			if follow && a.format == "json" {
+				return failure.Usagef("--follow: a log that grows is no JSON; leave out one of them")
+			}
+			if follow {
+				return followLog(ctx, a, cl, args[0], run, full)
+			}
+			row, err := cl.Log(ctx, args[0], run, attempt)
+			if err != nil {
+				return err
+			}
+			if a.format == "json" {
+				return output.JSON(a.Out, []view.Log{row})
+			}
+			if row.Cut > 0 {
+				fmt.Fprintf(a.Out, "… (%d earlier bytes were dropped)\n", row.Cut)
+			}
+			return printLog(a.Out, row.Text, full)
+		}),
+	})
+	c.Flags().IntVar(&attempt, "attempt", 0, "`number` of the attempt, from 1; default the last")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the latest run, also one that goes on, and what it logs until it ends or is interrupted")
+	c.Flags().BoolVar(&full, "full", false, "show lines as they were written, with time, level and attributes")
+	c.MarkFlagsMutuallyExclusive("follow", "attempt")
+	return c
+}
+
+// printLog writes lines of a log. It escapes control characters.
+func printLog(w io.Writer, text string, full bool) error {
+	if !full {
+		var b strings.Builder
+		for _, l := range (view.Log{Text: text}).Lines() {
+			if strings.HasPrefix(l.Level, "WARN") || strings.HasPrefix(l.Level, "ERROR") {
+				b.WriteString(l.Level + " ")
+			}
+			b.WriteString(l.Text + "\n")
+		}
+		text = b.String()
+	}
+	_, err := io.WriteString(w, strings.Map(output.VisibleInLines, text))
+	return err
+}
+
+// followLog writes the log of a run, of the latest one without a run, until it has ended.
+func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string, full bool) error {
+	if run == "" {
+		p, err := cl.Runs(ctx, view.EntryQuery{Job: job, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(p.Items) > 0 {
+			run = view.Text(p.Items[0].ID)
+		}
+		if run == "" {
+			return fmt.Errorf("a run of %s was %w: it has not run yet, or the ledger no longer keeps one", job, view.ErrNotFound)
+		}
+	}
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	shown, of, quiet := 0, locking.Token(0), false
+	for begun := false; ; begun = true {
+		row, err := cl.Log(ctx, job, run, 0)
+		unread := errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, cluster.ErrUnreachable)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			ended := row.Outcome != ledger.Running
+			if token := *cmp.Or(row.Token, &of); token != of { // another attempt has a log of its own
+				shown, of = 0, token
+			}
+			fresh := row.Text[min(len(row.Text), max(0, shown-row.Cut)):]
+			if !ended { // the rest of a line may be on its way
+				fresh = fresh[:strings.LastIndexByte(fresh, '\n')+1]
+			}
+			if err := printLog(a.Out, fresh, full); err != nil || ended {
+				return err
+			}
+			shown, quiet = max(shown, row.Cut)+len(fresh), false
+		case begun && unread:
+			if !quiet {
+				a.warn("%s; trying again", failure.Lines(err)[0])
+			}
+			quiet = true
+		case errors.Is(err, view.ErrNotFound):
+			attempts, away := cl.Attempts(ctx, run)
+			if away != nil || len(attempts) == 0 || attempts[0].Outcome != ledger.Running {
+				return err
+			} // it has logged nothing yet
+		default:
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
