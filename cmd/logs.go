@@ -55,7 +55,7 @@ Of each line it shows the message, and the level of warnings and errors; --full 
 		}),
 	})
 	c.Flags().IntVar(&attempt, "attempt", 0, "`number` of the attempt, from 1; default the last")
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the latest run, also one that goes on, and what it logs until it ends or is interrupted")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the latest run, ended or not, and what it logs until it ends")
 	c.Flags().BoolVar(&full, "full", false, "show lines as they were written, with time, level and attributes")
 	c.MarkFlagsMutuallyExclusive("follow", "attempt")
 	return c

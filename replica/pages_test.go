@@ -42,9 +42,9 @@ func pageCosts() []pageCost {
 	return []pageCost{
 		{"/", 12, 300},
 		{"/?range=24h", 12, 300},
-		{"/jobs", 4, 450},
-		{"/jobs?q=0042", 4, 10},
-		{"/jobs/job-0042", 5, 60},
+		{"/jobs", 9, 250},
+		{"/jobs?q=0042", 9, 200},
+		{"/jobs/job-0042", 5, 110},
 		{"/ticks", 5, 150},
 		{"/ticks?outcome=failed", 12, 850},
 		{"/ticks?job=job-0042", 2, 90},

@@ -74,7 +74,7 @@ func TestDotChart(t *testing.T) {
 		t.Errorf("without a duration there is a chart: %+v", c)
 	}
 	c := newDotChart(atNoon(), ran(40, 0, 20), time.Minute, time.Hour)
-	if len(c.Dots) != 3 || c.Dots[0].X != "1.00%" || c.Dots[2].X != "99.00%" || !(c.Dots[2].Y < c.Dots[0].Y) || c.Dots[1].Ran || c.Dots[1].Y != "96.00%" {
+	if len(c.Dots) != 3 || c.Dots[0].X != "1.00%" || c.Dots[2].X != "99.00%" || c.Dots[2].Y >= c.Dots[0].Y || c.Dots[1].Ran || c.Dots[1].Y != "96.00%" {
 		t.Errorf("the dots: %+v", c.Dots)
 	}
 	var lines []string

@@ -22,6 +22,7 @@ type jobsPage struct {
 	Unknown string // why pauses are not known
 	Filters []link // with their numbers
 	Sorts   []link
+	Ranges  []link
 	Rows    []jobRow
 	From    *stamp // of the strips
 	More    string // the next page
@@ -115,7 +116,11 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 	case err != nil:
 		return nil, &view.InvalidError{Msg: "first: write the number of the first job of the page"}
 	}
-	var shown jobsPage
+	back, err := v.timeRange("24h")
+	if err != nil {
+		return nil, err
+	}
+	shown := jobsPage{Ranges: v.ranges(back)}
 	data := readCluster(ctx, v, &v.p.listed, func(data *clusterData) (keys []string) {
 		found := slices.DeleteFunc(slices.Clone(data.sorted(order)), func(key string) bool { return !view.Matches(data.directory.Last[key].JobInfo, v.Value("q")) })
 		for i, f := range filters {
@@ -136,7 +141,7 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 	if data.unknown != nil {
 		return nil, data.unknown
 	}
-	data.grid = newGrid(timeRanges()[3], v.Now)
+	data.grid = newGrid(back, v.Now)
 	shown.From, shown.Unknown, shown.Lacks = v.At(data.from), data.open.Unknown, data.lacks()
 	for _, key := range data.shown {
 		shown.Rows = append(shown.Rows, data.jobRow(key))

@@ -39,6 +39,24 @@ func timeRanges() []timeRange {
 	}
 }
 
+// timeRange is the choice in the query, else the usual one.
+func (v *visit) timeRange(usual string) (timeRange, error) {
+	name := cmp.Or(v.query.Get("range"), usual)
+	i := slices.IndexFunc(timeRanges(), func(r timeRange) bool { return r.name == name })
+	if i < 0 {
+		return timeRange{}, &view.InvalidError{Msg: strconv.Quote(name) + " is not a range; write 15m, 1h, 6h, 24h or 7d"}
+	}
+	return timeRanges()[i], nil
+}
+
+// ranges are links to all choices.
+func (v *visit) ranges(chosen timeRange) (list []link) {
+	for _, r := range timeRanges() {
+		list = append(list, link{Text: r.name, Path: v.With("range", r.name), Here: r == chosen})
+	}
+	return list
+}
+
 // An overview says what needs somebody, and shows jobs over time.
 type overview struct {
 	Status   line
@@ -67,10 +85,9 @@ type overview struct {
 }
 
 func loadOverview(ctx context.Context, v *visit) (any, error) {
-	name := cmp.Or(v.query.Get("range"), "1h")
-	i := slices.IndexFunc(timeRanges(), func(r timeRange) bool { return r.name == name })
-	if i < 0 {
-		return nil, &view.InvalidError{Msg: strconv.Quote(name) + " is not a range; write 15m, 1h, 6h, 24h or 7d"}
+	chosen, err := v.timeRange("1h")
+	if err != nil {
+		return nil, err
 	}
 	control := v.p.cfg.Control
 	data := readCluster(ctx, v, &v.p.past, (*clusterData).mostWanted, func(data *clusterData) (err error) {
@@ -83,7 +100,6 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 	if data.unknown != nil { // the status says so; show no old parts
 		v.Stale, v.Why = time.Time{}, ""
 	}
-	chosen := timeRanges()[i]
 	if v.query.Get("range") == "" && data.fresh() {
 		chosen = timeRanges()[0]
 	}
@@ -110,9 +126,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 		o.Paused, o.Running = o.Paused[:len(o.Paused)-o.MorePaused], o.Running[:len(o.Running)-o.MoreRunning]
 		o.PausesUnknown = data.open.Unknown != ""
 	}
-	for _, r := range timeRanges() {
-		o.Ranges = append(o.Ranges, link{Text: r.name, Path: v.With("range", r.name), Here: r == chosen})
-	}
+	o.Ranges = v.ranges(chosen)
 	return o, nil
 }
 

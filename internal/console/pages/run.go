@@ -29,8 +29,8 @@ type runPage struct {
 	Beats    string // in words
 	Log      *view.Log
 	Lines    []view.LogLine // of the Log; nil: it is shown as it is
-	NoLog    string    // why there is no Log
-	Before   string    // addresses of the tick before, and of the next one
+	NoLog    string         // why there is no Log
+	Before   string         // addresses of the tick before, and of the next one
 	After    string
 	Again    string // of a form that runs it again, or at last
 	Going    bool

@@ -49,11 +49,11 @@ func (r Reader) Policies(ctx context.Context, j roster.JobInfo) (p Policies, err
 		return p, err
 	}
 	text, err := json.Marshal(set.Jobs[i].Settings)
-	if err == nil {
-		err = json.Unmarshal(text, &p)
+	if err != nil {
+		return p, err
 	}
-	if err != nil { // of another release
-		return Policies{}, nil
+	if json.Unmarshal(text, &p) != nil { // of another release
+		p = Policies{}
 	}
 	return p, nil
 }
