@@ -44,6 +44,9 @@ func (c *Config) checkHTTP(ps *problems) {
 	for _, name := range slices.Sorted(maps.Keys(h.Users)) {
 		c.checkUser(ps, p.with("users", name), name)
 	}
+	if n := len(h.SessionKey); n > 0 && n < gate.MinSessionKey && !hasReference(h.SessionKey) {
+		ps.at(p.with("session_key"), "has %d characters; write at least %d random ones, such as openssl rand -base64 32 prints", n, gate.MinSessionKey)
+	}
 	proxies, p := h.TrustedProxies, p.with("trusted_proxies")
 	for i, text := range proxies.Addresses {
 		if _, err := PrefixOf(text); err != nil {
@@ -150,6 +153,18 @@ func (c *Config) Users() ([]gate.User, error) {
 		list = append(list, user)
 	}
 	return list, nil
+}
+
+// SessionKey returns http.session_key with its references resolved; nil for none.
+func (c *Config) SessionKey() ([]byte, error) {
+	key, err := c.HTTP.SessionKey.Resolve()
+	if err != nil {
+		return nil, fmt.Errorf("http.session_key: %w", err)
+	}
+	if key != "" && len(key) < gate.MinSessionKey {
+		return nil, fmt.Errorf("http.session_key has %d characters; write at least %d random ones, such as openssl rand -base64 32 prints", len(key), gate.MinSessionKey)
+	}
+	return []byte(key), nil
 }
 
 // userOf resolves the references of a user.

@@ -31,7 +31,7 @@ import (
 
 // A Config says under which path the API and the pages are served, and who may do what.
 type Config struct {
-	// HTTP has base_path, anonymous, anonymous_metrics, users and trusted_proxies. A mux of the
+	// HTTP has base_path, anonymous, anonymous_metrics, users, session_key and trusted_proxies. A mux of the
 	// program ignores its other settings; a users_file is read once. Handler.SetUsers replaces
 	// the users.
 	settings.HTTP
@@ -102,8 +102,12 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	key, err := section.SessionKey()
+	if err != nil {
+		return nil, err
+	}
 	admits := gate.Config{
-		Users: users, Anonymous: cfg.Anonymous, Proxy: section.Proxy(), Identify: cfg.Identify,
+		Users: users, SessionKey: key, Anonymous: cfg.Anonymous, Proxy: section.Proxy(), Identify: cfg.Identify,
 		Note: host.Control.Note, Timeout: cfg.Timeout, Logger: cfg.Logger,
 	}
 	shown := api.Config{Host: host, BasePath: cfg.BasePath, Anonymous: cfg.Anonymous, Timeout: cfg.Timeout, Poll: cfg.Poll, Listeners: cfg.Listeners}

@@ -122,6 +122,7 @@ type HTTP struct {
 	AnonymousMetrics identity.Anonymous `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen /metrics is open to everyone."`
 	Users            map[string]User    `json:"users,omitempty" jsonschema:"The users by name."`
 	UsersFile        string             `json:"users_file,omitempty" jsonschema:"YAML file with more users, in the form of users. The replica reads it again when it changes."`
+	SessionKey       Secret             `json:"session_key,omitempty" jsonschema:"Key of at least 32 characters that signs the cookies of logins, the same on all replicas. Better a reference. Without it browsers log in by HTTP Basic."`
 	TrustedProxies   struct {
 		Addresses  []string `json:"addresses,omitempty" jsonschema:"Addresses of the proxies, such as 10.0.0.7 or 10.0.0.0/8. X-Forwarded-For counts from them, too."`
 		UserHeader string   `json:"user_header,omitempty" jsonschema:"Header with the name of the user, such as X-Forwarded-User. The proxy must remove it from the requests of its clients."`

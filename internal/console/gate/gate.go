@@ -1,4 +1,4 @@
-// Package gate admits requests: it finds the user of each, by password, token or a proxy
+// Package gate admits requests: it finds the user of each, by password, token, session or a proxy
 // that names users, and refuses what the user's role does not allow.
 //
 // Failed logins are counted by address and by user; too many make both wait. Writes from
@@ -34,6 +34,8 @@ type Config struct {
 	Proxy Proxy
 	// Identify, if set, is called first to identify a user; false: unknown.
 	Identify func(*http.Request) (identity.Identity, bool)
+	// SessionKey signs the cookies of browsers that have logged in by a form. Empty: they log in by HTTP Basic.
+	SessionKey []byte
 	// Note records a refused command in the audit log, within Timeout.
 	Note    func(context.Context, commands.Command) error
 	Timeout time.Duration
@@ -71,8 +73,8 @@ func (g *Gate) NoUsers() bool {
 // Valid ends when the users are replaced; streams must then be admitted again.
 func (g *Gate) Valid() context.Context { return g.users.Load().valid }
 
-// HasSessions reports whether Config.Identify is set: its sessions may end unannounced.
-func (g *Gate) HasSessions() bool { return g.cfg.Identify != nil }
+// HasSessions reports whether there may be sessions, which end unannounced: those of Config.Identify, or of cookies.
+func (g *Gate) HasSessions() bool { return g.cfg.Identify != nil || g.OffersSessions() }
 
 // Origin returns an error for a request from a page of another origin.
 func (g *Gate) Origin(r *http.Request) error { return g.origins.Check(r) }

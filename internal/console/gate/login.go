@@ -43,6 +43,9 @@ func (g *Gate) Identify(r *http.Request) (identity.Identity, *problem.Problem) {
 	if r.Header.Get("Authorization") != "" {
 		return g.login(r, id)
 	}
+	if s, ok := g.sessionOf(r, time.Now()); ok {
+		return asUser(id, g.users.Load().byName[s.name]), nil
+	}
 	if g.Open(r, g.cfg.Anonymous) {
 		id.Role = identity.Viewer
 	}

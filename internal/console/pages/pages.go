@@ -82,7 +82,7 @@ func New(cfg api.Config, warnings func() []string, a *api.API, g *gate.Gate) (*P
 	if warnings == nil {
 		p.warnings = func() []string { return nil }
 	}
-	names := []string{"problem", "command"}
+	names := []string{"problem", "command", "login"}
 	for _, one := range p.pages {
 		names = append(names, one.name)
 	}
@@ -105,6 +105,8 @@ func (p *Pages) Route(mux *http.ServeMux) {
 	}
 	p.routeCommands(mux)
 	mux.HandleFunc("GET /login", p.serveLogin)
+	mux.HandleFunc("POST /login", p.serveLoginForm)
+	mux.HandleFunc("POST /logout", p.serveLogout)
 	mux.HandleFunc("GET /static/{file}", p.serveFile)
 	mux.HandleFunc("POST /theme", p.serveTheme)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -134,6 +136,9 @@ func (p *Pages) servePage(w http.ResponseWriter, r *http.Request, one page) {
 	if tz := v.query.Get("tz"); tz != "" {
 		http.SetCookie(w, p.cookie(r, zoneCookie, url.QueryEscape(tz)))
 	}
+	if session := p.gate.Renewed(r); session != "" {
+		p.setSession(w, r, session)
+	}
 	p.render(w, v, http.StatusOK)
 }
 
@@ -161,7 +166,9 @@ func (p *Pages) newVisit(r *http.Request, one page) *visit {
 // refuse serves the page of a problem.
 func (p *Pages) refuse(w http.ResponseWriter, v *visit, wrong *problem.Problem) {
 	v.page.name, v.Data = "problem", wrong
-	wrong.Head(w.Header())
+	if wrong.Head(w.Header()); p.gate.OffersSessions() && v.r.Header.Get("Authorization") == "" {
+		w.Header().Del("WWW-Authenticate") // a form asks, not the browser
+	}
 	p.render(w, v, wrong.Status)
 }
 
@@ -239,7 +246,7 @@ const (
 
 // cookie is kept for a year.
 func (p *Pages) cookie(r *http.Request, name, value string) *http.Cookie {
-	return &http.Cookie{Name: name, Value: value, Path: p.cfg.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
+	return &http.Cookie{Name: name, Value: value, Path: p.cfg.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: p.gate.Secure(r)}
 }
 
 // KeptZone is the zone of times that was used last, "" if there is none that is known.
@@ -257,8 +264,7 @@ func (v *visit) KeptZone() string {
 
 // serveTheme sets the theme and redirects back.
 func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
-	if p.gate.Origin(r) != nil {
-		p.refuse(w, p.newVisit(r, page{title: "Refused"}), problem.Forbidden("the request comes from a page of another origin"))
+	if p.refuseForeign(w, r) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
@@ -271,21 +277,6 @@ func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, cookie)
 	http.Redirect(w, r, p.ownPath(r.PostFormValue("back")), http.StatusSeeOther)
-}
-
-// serveLogin makes the browser ask for name and password, and redirects back. Other pages
-// do not ask users who may read anonymously.
-func (p *Pages) serveLogin(w http.ResponseWriter, r *http.Request) {
-	v := p.newVisit(r, page{title: "Log in"})
-	id, wrong := p.gate.Identify(r)
-	switch {
-	case wrong != nil:
-		p.refuse(w, v, wrong)
-	case id.Name == "":
-		p.refuse(w, v, problem.Unauthorized("the request has no name and password"))
-	default:
-		http.Redirect(w, r, p.ownPath(r.URL.Query().Get("back")), http.StatusSeeOther)
-	}
 }
 
 // ownPath returns text if it is a path of this dashboard, else its first page.
