@@ -62,8 +62,8 @@ checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vuln
 modules: deps ## the tests that need more than redis-server
 	go test $(RACE) -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test $(RACE) -short -vet=off -count=1 -tags systemd ./dev/release
-	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
-		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(RACE) -short -vet=off -count=1 -timeout 20m ./...); done
+	@rc=0; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
+		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(RACE) -short -vet=off -count=1 -timeout 20m ./...) || rc=1; done; exit $$rc
 
 .PHONY: proof
 proof: ## all that speaks for a promise: race, models, simulation, planted bugs, campaigns; writes docs/results
@@ -98,14 +98,20 @@ gallery: ## write the pictures of docs/gallery anew
 	@.ci/deps redis-server postgres chromium
 	cd dev/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
-.PHONY: race
+.PHONY: race race-product race-tools race-engine
 race: ## all tests; those of the product and of the other modules with the race detector
 	@.ci/deps redis-server gcc postgres
+	$(MAKE) --keep-going race-product race-tools race-engine modules RACE=-race
+
+race-product:
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m -skip '^TestPagesAreBounded$$' $(filter-out $(TOOLS) $(PARSERS),$(shell go list ./...))
+
+race-tools:
 	go test $(PARALLEL) -vet=off -count=1 -timeout 30m $(filter-out %/dev/sim,$(TOOLS)) $(PARSERS) # sim has a part of its own
 	go test -vet=off -count=1 -timeout 30m -run '^TestPagesAreBounded$$' ./replica # it counts, for minutes
+
+race-engine:
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
-	$(MAKE) modules RACE=-race
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents

@@ -25,7 +25,7 @@ func TestCommands(t *testing.T) {
 	end := time.Now().Add(30 * time.Minute).Truncate(time.Minute) // no tick of report comes during the test
 	const write = `echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB" >> %[1]s`
 	c := onRedis(t, servers, "jobs:\n"+
-		job("report", fmt.Sprintf("%d * * * *", end.Minute()), write, "")+
+		job("report", fmt.Sprintf("%d * * * *", end.UTC().Minute()), write, "")+
 		job("slow", "@every 10000h", "sleep 60", "")+
 		job("ticker", "@every 1s", write, "    tags: [often]\n"))
 	config := patient(t, c.Config)
