@@ -404,14 +404,7 @@ func (v *display) paint(o ledger.Outcome) string {
 	if !v.color {
 		return string(o)
 	}
-	code := "31" // red
-	switch o {
-	case ledger.Succeeded:
-		code = "32"
-	case ledger.Skipped, ledger.Missed, ledger.Cancelled, ledger.Unreadable:
-		code = "33"
-	}
-	return "\x1b[" + code + "m" + string(o) + "\x1b[0m"
+	return output.Paint(string(o), o)
 }
 
 // clock is a tick's time of day, with milliseconds only if there are any.

@@ -184,14 +184,18 @@ func (l Table[R]) Write(w io.Writer, width int, s *Sheet) error {
 		}
 	}
 	s.grow(lines)
+	painted := -1
+	if width > 0 && os.Getenv("NO_COLOR") == "" {
+		painted = slices.Index(l.Columns, "OUTCOME")
+	}
 	widths, below := l.layout(l.withHeadings(s.natural), width)
 	var b strings.Builder
 	if !slices.EqualFunc(widths, s.heading, func(a, b int) bool { return (a > 0) == (b > 0) }) {
 		s.heading = widths
-		b.WriteString(inColumns(l.Columns, widths))
+		b.WriteString(inColumns(l.Columns, widths, -1))
 	}
 	for _, cells := range lines {
-		b.WriteString(inColumns(cells, widths))
+		b.WriteString(inColumns(cells, widths, painted))
 		for _, i := range below {
 			if cells[i] != "" && cells[i] != "-" {
 				b.WriteString(broken("    "+strings.ToLower(l.Columns[i])+": "+cells[i], "      ", width))
@@ -249,13 +253,28 @@ func (l Table[R]) places(names []string) []int {
 	return list
 }
 
-// inColumns formats a line of a table.
-func inColumns(cells []string, widths []int) string {
+// colours are those of levels, as terminals name them.
+var colours = map[view.Level]string{view.Calm: "2", view.Good: "32", view.Busy: "34", view.Warn: "33", view.Bad: "31"}
+
+// Paint gives a text the colour of an outcome.
+func Paint(text string, o ledger.Outcome) string {
+	return "\x1b[" + colours[view.MarkOf(o).Level] + "m" + text + "\x1b[0m"
+}
+
+// inColumns formats a line of a table. The painted cell has the colour of the outcome that it begins with; negative: none.
+func inColumns(cells []string, widths []int, painted int) string {
 	var b strings.Builder
 	for i, cell := range cells {
-		if widths[i] > 0 {
-			fmt.Fprintf(&b, "%-*s", widths[i]+Gap, Clip(cell, widths[i]))
+		if widths[i] == 0 {
+			continue
 		}
+		text := Clip(cell, widths[i])
+		space := strings.Repeat(" ", widths[i]+Gap-utf8.RuneCountInString(text))
+		if i == painted && text != "" {
+			outcome, _, _ := strings.Cut(text, ",")
+			text = Paint(text, ledger.Outcome(outcome))
+		}
+		b.WriteString(text + space)
 	}
 	return strings.TrimRight(b.String(), " ") + "\n"
 }

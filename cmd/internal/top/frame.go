@@ -391,7 +391,7 @@ func (d snapshot) marginLines() []textLine {
 }
 
 func levelOf(l view.Level) style {
-	return map[view.Level]style{view.Calm: faint, view.Good: good, view.Warn: warn, view.Bad: bad}[l]
+	return map[view.Level]style{view.Calm: faint, view.Good: good, view.Busy: good, view.Warn: warn, view.Bad: bad}[l]
 }
 
 func lineOf(s view.Sentence) textLine {

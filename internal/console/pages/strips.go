@@ -89,9 +89,7 @@ type cell struct {
 type band struct{ X, Width int }
 
 // rank orders classes: the worst one of a cell is shown.
-func rank(class string) int {
-	return slices.Index([]string{"calm", "good", "busy", "warn", "bad"}, class)
-}
+func rank(class string) int { return view.Level(class).Weight() }
 
 // markOfEvent is the mark of its outcome; what succeeded only after trouble is a warning.
 func markOfEvent(e view.Event) mark {

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -179,21 +178,8 @@ func wordOf(word any) string {
 	return fmt.Sprint(word)
 }
 
-// outcomeMarks are the marks of all outcomes.
-var outcomeMarks = map[ledger.Outcome]mark{
-	ledger.Succeeded:   {"good", "✓", "succeeded"},
-	ledger.Running:     {"busy", "▶", "running"},
-	ledger.Failed:      {"bad", "✕", "failed"},
-	ledger.TimedOut:    {"bad", "!", "timed out"},
-	ledger.LeaseLost:   {"bad", "!", "lease lost"},
-	ledger.Interrupted: {"bad", "!", "interrupted"},
-	ledger.Missed:      {"warn", "△", "missed"},
-	ledger.Unreadable:  {"warn", "?", "unreadable"},
-	ledger.Skipped:     {"calm", "◇", "skipped"},
-	ledger.Cancelled:   {"warn", "⊘", "cancelled"},
-}
-
 // markOf returns the mark of an outcome, which may be a pointer.
 func markOf(outcome any) mark {
-	return cmp.Or(outcomeMarks[ledger.Outcome(wordOf(outcome))], mark{"calm", "·", "never"})
+	m := view.MarkOf(ledger.Outcome(wordOf(outcome)))
+	return mark{string(m.Level), m.Shape, m.Word}
 }

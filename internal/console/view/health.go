@@ -142,12 +142,13 @@ type Level string
 const (
 	Calm Level = "calm"
 	Good Level = "good"
+	Busy Level = "busy" // a run goes on
 	Warn Level = "warn"
 	Bad  Level = "bad"
 )
 
 // Weight orders levels.
-func (l Level) Weight() int { return slices.Index([]Level{Calm, Good, Warn, Bad}, l) }
+func (l Level) Weight() int { return slices.Index([]Level{Calm, Good, Busy, Warn, Bad}, l) }
 
 // A Sentence describes the state of a part of the cluster.
 type Sentence struct {
@@ -202,18 +203,17 @@ func FailedOutcomes() []ledger.Outcome {
 	return []ledger.Outcome{ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted}
 }
 
-// Level is Bad for a failed run; Warn for a missed tick, if a guard refused a write, or if
-// an earlier attempt was interrupted.
+// Level is that of its outcome; Warn at least if a guard refused a write, or if an earlier attempt was interrupted. A
+// run that goes on says nothing yet.
 func (t Tick) Level() Level {
-	switch {
-	case slices.Contains(FailedOutcomes(), t.Outcome):
-		return Bad
-	case t.Outcome == ledger.Missed, t.Outcome == ledger.Unreadable, t.StaleWrites > 0, t.Interruptions > 0:
+	switch level := MarkOf(t.Outcome).Level; {
+	case (t.StaleWrites > 0 || t.Interruptions > 0) && level != Bad:
 		return Warn
-	case t.Outcome == ledger.Succeeded:
-		return Good
+	case level == Busy:
+		return Calm
+	default:
+		return level
 	}
-	return Calm
 }
 
 // Quorate returns locking.ErrNoQuorum unless a quorum of the nodes answers. An abstaining

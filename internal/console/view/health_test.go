@@ -81,7 +81,7 @@ func TestLevels(t *testing.T) {
 	}
 	for outcome, want := range map[ledger.Outcome]view.Level{
 		ledger.Failed: view.Bad, ledger.Interrupted: view.Bad, ledger.Missed: view.Warn,
-		ledger.Succeeded: view.Good, ledger.Skipped: view.Calm, ledger.Cancelled: view.Calm,
+		ledger.Succeeded: view.Good, ledger.Skipped: view.Calm, ledger.Cancelled: view.Warn, ledger.Running: view.Calm,
 	} {
 		if got := view.NewTick(ledger.Entry{Tick: now, Outcome: outcome}).Level(); got != want {
 			t.Errorf("a tick that %s is %s, want %s", outcome, got, want)
