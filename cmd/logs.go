@@ -80,15 +80,9 @@ func printLog(w io.Writer, text string, full bool) error {
 // followLog writes the log of a run, of the latest one without a run, until it has ended.
 func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string, full bool) error {
 	if run == "" {
-		p, err := cl.Runs(ctx, view.EntryQuery{Job: job, Limit: 1})
-		if err != nil {
+		var err error
+		if run, err = latestRun(ctx, cl, job); err != nil {
 			return err
-		}
-		if len(p.Items) > 0 {
-			run = view.Text(p.Items[0].ID)
-		}
-		if run == "" {
-			return fmt.Errorf("a run of %s was %w: it has not run yet, or the ledger no longer keeps one", job, view.ErrNotFound)
 		}
 	}
 	ticker := time.NewTicker(followEvery)
@@ -132,4 +126,16 @@ func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string,
 			return nil
 		}
 	}
+}
+
+// latestRun is the ID of the latest run of a job.
+func latestRun(ctx context.Context, cl cluster.Cluster, job string) (string, error) {
+	p, err := cl.Runs(ctx, view.EntryQuery{Job: job, Limit: 1})
+	if err == nil && (len(p.Items) == 0 || p.Items[0].ID == nil) {
+		err = fmt.Errorf("a run of %s was %w: it has not run yet, or the ledger no longer keeps one", job, view.ErrNotFound)
+	}
+	if err != nil {
+		return "", err
+	}
+	return *p.Items[0].ID, nil
 }

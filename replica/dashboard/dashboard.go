@@ -98,18 +98,12 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 	if err := section.CheckHTTP(); err != nil {
 		return nil, err
 	}
-	users, err := section.Users()
+	admits, err := admission(section)
 	if err != nil {
 		return nil, err
 	}
-	key, err := section.SessionKey()
-	if err != nil {
-		return nil, err
-	}
-	admits := gate.Config{
-		Users: users, SessionKey: key, Anonymous: cfg.Anonymous, Proxy: section.Proxy(), Identify: cfg.Identify,
-		Note: host.Control.Note, Timeout: cfg.Timeout, Logger: cfg.Logger,
-	}
+	admits.Anonymous, admits.Identify = cfg.Anonymous, cfg.Identify
+	admits.Note, admits.Timeout, admits.Logger = host.Control.Note, cfg.Timeout, cfg.Logger
 	shown := api.Config{Host: host, BasePath: cfg.BasePath, Anonymous: cfg.Anonymous, Timeout: cfg.Timeout, Poll: cfg.Poll, Listeners: cfg.Listeners}
 	h := &Handler{cfg: cfg, gate: gate.New(admits)}
 	if h.api, err = api.New(shown, h.gate); err != nil {
@@ -132,6 +126,16 @@ func newHandler(host view.Host, cfg Config) (*Handler, error) {
 		h.routes = outer
 	}
 	return h, nil
+}
+
+// admission is who may log in, and how.
+func admission(section *config.Config) (gate.Config, error) {
+	users, err := section.Users()
+	if err != nil {
+		return gate.Config{}, err
+	}
+	key, err := section.SessionKey()
+	return gate.Config{Users: users, SessionKey: key, Proxy: section.Proxy()}, err
 }
 
 // compressed are the types of what is sent compressed. Streams of events are not: each event leaves at once.

@@ -149,13 +149,19 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 	if order == "slower" {
 		slices.SortStableFunc(shown.Rows, func(x, y jobRow) int { return cmp.Compare(y.slower(), x.slower()) })
 	}
+	shown.Sorts = v.orders(order, shown.More == "" && first == 0)
+	return shown, nil
+}
+
+// orders are links to all orders. Only of the jobs on the page it is known how long they take: whole says that these
+// are all.
+func (v *visit) orders(chosen string, whole bool) (list []link) {
 	for _, name := range jobOrders() {
-		// Only of the jobs on the page it is known how long they take.
-		if whole := shown.More == "" && first == 0; name != "slower" || whole || name == order {
-			shown.Sorts = append(shown.Sorts, link{Text: name, Path: v.With("sort", name, "first", ""), Here: name == order})
+		if name != "slower" || whole || name == chosen {
+			list = append(list, link{Text: name, Path: v.With("sort", name, "first", ""), Here: name == chosen})
 		}
 	}
-	return shown, nil
+	return list
 }
 
 func (data *clusterData) jobRow(key string) jobRow {

@@ -256,20 +256,25 @@ type beatBar struct {
 // Widths in percent: of a beat, and the least of a bar.
 const beatWidth, leastWidth = 0.4, 0.3
 
-// waterfall draws the wait, the attempts, oldest first, and the extensions of the last one's lease.
-func waterfall(show times, attempts []view.Tick) (bars []bar) {
-	last, first := attempts[0], attempts[len(attempts)-1]
-	from, to := view.Time(&first.Tick), show.Now
-	if last.Outcome != ledger.Running {
-		to = view.Time(&last.Tick)
-		for _, t := range attempts {
-			for _, at := range []*string{t.Started, t.Finished} {
-				if view.Time(at).After(to) {
-					to = view.Time(at)
-				}
+// endOf is the latest time that is known of attempts, the newest first: now, while it runs.
+func endOf(attempts []view.Tick, now time.Time) (end time.Time) {
+	if attempts[0].Outcome == ledger.Running {
+		return now
+	}
+	for _, t := range attempts {
+		for _, at := range []*string{t.Started, t.Finished} {
+			if view.Time(at).After(end) {
+				end = view.Time(at)
 			}
 		}
 	}
+	return end
+}
+
+// waterfall draws the wait, the attempts, oldest first, and the extensions of the last one's lease.
+func waterfall(show times, attempts []view.Tick) (bars []bar) {
+	first := attempts[len(attempts)-1]
+	from, to := view.Time(&first.Tick), endOf(attempts, show.Now)
 	if first.Started == nil || !to.After(from) {
 		return nil
 	}
