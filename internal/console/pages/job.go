@@ -99,11 +99,24 @@ func took(ticks []view.Tick, now time.Time) (list []time.Duration) {
 	return list
 }
 
+// isTrouble reports whether a tick is over, and did not succeed.
+func isTrouble(t view.Tick) bool {
+	return view.MarkOf(t.Outcome).Level.Weight() >= view.Warn.Weight()
+}
+
 // jobStatus says in a sentence how a job is, of which these are the latest ticks, the newest first.
 func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) line {
 	durations := took(ticks, v.Now)
 	slower := trendOf(durations)
-	ended := slices.ContainsFunc(ticks, func(t view.Tick) bool { return t.Outcome != ledger.Running && t.Outcome != ledger.Skipped })
+	ended, bad := 0, 0
+	for _, t := range ticks {
+		if t.Outcome != ledger.Running && t.Outcome != ledger.Skipped {
+			ended++
+		}
+		if isTrouble(t) {
+			bad++
+		}
+	}
 	running := slices.IndexFunc(ticks, func(t view.Tick) bool { return t.Outcome == ledger.Running })
 	switch last := j.Standing.Last; {
 	case !j.Live:
@@ -131,18 +144,12 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 			text += ", usually " + view.Span(quantile(durations, 0.5))
 		}
 		return line{view.Sentence{Level: view.Good, Text: text + "."}, v.To("/runs", ticks[running].Page)}
-	case !ended:
+	case ended == 0:
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "It has not run yet."}}
 	}
-	bad := 0
-	for _, t := range ticks {
-		if m := markOf(t.Outcome); m.Class == "bad" || m.Class == "warn" {
-			bad++
-		}
-	}
-	text := "It succeeds: so did all of its latest " + view.Count(len(ticks), "tick", "ticks") + " that ended."
+	text := "It succeeds: so did all of its latest " + view.Count(ended, "tick", "ticks") + " that ended."
 	if bad > 0 {
-		text = fmt.Sprintf("It succeeds: the last tick did; %d of the latest %d did not.", bad, len(ticks))
+		text = fmt.Sprintf("It succeeds: the last tick did; of the latest %d that ended, %d did not.", ended, bad)
 	}
 	return line{Sentence: view.Sentence{Level: view.Good, Text: text}}
 }
@@ -151,7 +158,7 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 func (shown *jobPage) list(v *visit, ticks []view.Tick) {
 	var bad []view.Tick
 	for _, t := range ticks {
-		if m := markOf(t.Outcome); m.Class == "bad" || m.Class == "warn" {
+		if isTrouble(t) {
 			bad = append(bad, t)
 		}
 	}

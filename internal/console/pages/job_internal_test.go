@@ -12,7 +12,7 @@ import (
 )
 
 // ran are ticks a minute apart, newest first, each by the seconds that a success took; 0: missed; -1: failed after a second; -2: it
-// runs, on a.
+// runs, on a; -3: skipped.
 func ran(seconds ...int) (list []view.Tick) {
 	for i, n := range seconds {
 		at := noon.Truncate(time.Minute).Add(-time.Duration(i) * time.Minute)
@@ -22,6 +22,8 @@ func ran(seconds ...int) (list []view.Tick) {
 			e = ledger.Entry{Job: "j", Tick: at, Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeNoQuorum}}
 		case -1:
 			e.Outcome, e.Finished, e.Error = ledger.Failed, at.Add(time.Second), "no disk\nat main.go"
+		case -3:
+			e = ledger.Entry{Job: "j", Tick: at, Outcome: ledger.Skipped}
 		case -2:
 			e.Outcome, e.Finished = ledger.Running, time.Time{}
 		}
@@ -51,8 +53,9 @@ func TestJobStatus(t *testing.T) {
 	}{
 		{view.Job{}, ran(1), view.Calm, "No replica serves this job.", ""},
 		{view.Job{Live: true}, nil, view.Calm, "It has not run yet.", ""},
-		{view.Job{Live: true}, ran(1, 1), view.Good, "It succeeds: so did all of its latest 2 ticks that ended.", ""},
-		{view.Job{Live: true}, ran(1, -1, 0), view.Good, "It succeeds: the last tick did; 2 of the latest 3 did not.", ""},
+		{view.Job{Live: true}, ran(-2, 1, 1), view.Good, "It runs on a for 30 s.", ""},
+		{view.Job{Live: true}, ran(-3, 1, 1), view.Good, "It succeeds: so did all of its latest 2 ticks that ended.", ""},
+		{view.Job{Live: true}, ran(1, -1, 0), view.Good, "It succeeds: the last tick did; of the latest 3 that ended, 2 did not.", ""},
 		{stands(ledger.Failed, 1, true), ran(-1, 1), view.Bad, "The last tick: failed · 1 min ago · last good 5 min ago", "no disk"},
 		{stands(ledger.Failed, 3, true), ran(-2, -1, 1), view.Bad, "The last tick: failed · 1 min ago · 3 in a row · last good 5 min ago", "no disk"},
 		{stands(ledger.Missed, 2, false), ran(0, 0), view.Warn, "The last tick: missed · 1 min ago · 2 in a row · no success in the ledger", ""},
