@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,8 @@ func laid[R any](t *testing.T, l output.Table[R]) func(int) string {
 		return b.String()
 	}
 }
+// colour matches what colours a cell on a terminal.
+var colour = regexp.MustCompile("\x1b\\[[0-9]*m")
 
 // TestTablesFit checks that every table fits a common terminal: no line is longer, except
 // for a word to copy. Elsewhere names are complete.
@@ -96,7 +99,7 @@ func TestTablesFit(t *testing.T) {
 	for _, name := range []string{
 		"jobs", "jobs, of which one is replaced", "ticks", "runs", "replicas", "locks", "nodes", "store check", "next", "audit", "backfill --dry-run",
 	} {
-		text := tables[name](width)
+		text := colour.ReplaceAllString(tables[name](width), "")
 		all.WriteString("# " + name + "\n" + text)
 		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width && !strings.HasPrefix(line, "      https://") {
@@ -109,7 +112,7 @@ func TestTablesFit(t *testing.T) {
 				t.Errorf("%s does not have %s: %s", name, word, whole)
 			}
 		}
-		if wider := tables[name](1000); wider != whole {
+		if wider := colour.ReplaceAllString(tables[name](1000), ""); wider != whole {
 			t.Errorf("%s on a terminal with room:\n%swant\n%s", name, wider, whole)
 		}
 	}

@@ -59,7 +59,7 @@ func TestStoreIsAway(t *testing.T) {
 // answer its claim, and how many extended its lease.
 func (b *tab) saysWhoIsAway(nodes ...string) {
 	b.t.Helper()
-	voted := eval[[]string](b, `[...document.querySelectorAll(".votes tbody tr")].map(row => row.innerText)`)
+	voted := eval[[]string](b, `[...document.querySelectorAll(".across li")].map(row => row.innerText)`)
 	for i, row := range voted {
 		away := slices.ContainsFunc(nodes, func(node string) bool { return strings.HasPrefix(row, node) })
 		if away != strings.Contains(row, "unreachable") || away == strings.Contains(row, "granted") {
