@@ -86,6 +86,7 @@ func laid[R any](t *testing.T, l output.Table[R]) func(int) string {
 		return b.String()
 	}
 }
+
 // colour matches what colours a cell on a terminal.
 var colour = regexp.MustCompile("\x1b\\[[0-9]*m")
 
