@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
@@ -78,4 +80,25 @@ func TestJobPage(t *testing.T) {
 	r.shows("/jobs/invoice", []string{"It has not run yet.", "<dt>A tick during a run</dt><dd>waits for its end</dd>", "<dd>is repeated elsewhere</dd>", "The job has no ticks yet."}, []string{"<svg class=\"chart\""})
 	r.shows("/jobs/report", []string{"The last tick: failed · ", "3 in a row · no success in the ledger", "Its ticks are skipped: paused: tag finance", "not succeeded 3", "<svg class=\"chart\"", "Not known yet."}, nil)
 	r.shows("/jobs/sweep?show=trouble", []string{"latest 1", "not succeeded 0", "None."}, nil)
+}
+
+// Last night ends at eight, and today begins at midnight.
+func TestRunsOfLastNight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t) // at midnight; three runs before it
+		time.Sleep(12 * time.Hour)
+		noon := r.run(time.Now().Truncate(time.Second), ledger.Succeeded)
+		count := func(query string) int {
+			return strings.Count(string(r.ask(viewer, "GET", "/ticks?job=report"+query, "").body), "<tr><td data-label=\"Tick\">")
+		}
+		for query, want := range map[string]int{"": 4, "&when=night": 3, "&when=today": 1, "&when=24h": 4, "&when=7d": 4, "&when=night&outcome=succeeded": 0} {
+			if got := count(query); got != want {
+				t.Errorf("%q lists %d ticks, want %d, with %s", query, got, want, noon.ID())
+			}
+		}
+		if a := r.ask(viewer, "GET", "/ticks?when=tomorrow", ""); a.status != http.StatusBadRequest {
+			t.Errorf("an unknown time: %d", a.status)
+		}
+	})
 }

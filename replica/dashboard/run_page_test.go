@@ -137,10 +137,15 @@ func TestRunPageLeadsOn(t *testing.T) {
 			}
 		}
 	}
+	asked := ledger.Entry{Job: "report", Tick: at.Add(time.Second), Stream: "manual", Trigger: ledger.ByManual, Outcome: ledger.Missed, Reason: ledger.TextReason("x")}
+	r.record(asked)
+	if text := ask(asked.ID()); !strings.Contains(text, "/jobs/report/trigger?reason=again") || strings.Contains(text, "backfill?") {
+		t.Errorf("who asked for a tick that was missed asks for another one: %s", text)
+	}
 	if text := ask(*list[2].ID); strings.Contains(text, "Before") {
 		t.Errorf("before the first tick is another one: %s", text)
 	}
-	if text := ask(missed); strings.Contains(text, "Next →") || strings.Contains(text, "Course") {
+	if text := ask(missed); strings.Contains(text, "Course") {
 		t.Errorf("after the last tick is another one, or it has a course: %s", text)
 	}
 }

@@ -104,11 +104,14 @@ func TestSession(t *testing.T) {
 	if a := r.ask(nobody, "POST", trigger, reason, with(c)); a.status != http.StatusForbidden {
 		t.Errorf("with a role that was taken away: %d", a.status)
 	}
-	weaker.Token = settings.Secret(tokenOf(admin))
-	users["ann"] = weaker
-	r.must(r.SetUsers(users))
-	if a := r.ask(nobody, "GET", "/jobs", "", with(c)); a.status != http.StatusUnauthorized {
-		t.Errorf("with another secret: %d", a.status)
+	token, password := weaker, weaker
+	token.Token, password.Password = settings.Secret(tokenOf(secret{token: "qt_another"})), settings.Secret(strings.Replace(string(weaker.Password), "$100000$", "$100001$", 1))
+	for _, other := range []settings.User{token, password} {
+		users["ann"] = other
+		r.must(r.SetUsers(users))
+		if a := r.ask(nobody, "GET", "/jobs", "", with(c)); a.status != http.StatusUnauthorized {
+			t.Errorf("with another secret: %d", a.status)
+		}
 	}
 	r.must(r.SetUsers(stored()))
 	if a := r.ask(nobody, "GET", "/jobs", "", with(c)); a.status != http.StatusOK {

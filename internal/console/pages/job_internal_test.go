@@ -161,3 +161,15 @@ func TestStretches(t *testing.T) {
 		}
 	}
 }
+
+// A row leads to the run that goes on, also if a later tick has ended.
+func TestRowLeadsToTheRun(t *testing.T) {
+	t.Parallel()
+	data := dataAtNoon()
+	data.serve("j", ended("fr"))
+	data.trouble["j"] = ended("fr")
+	row := data.jobRow("j")
+	if row.LastMark.Word != "failed" || row.LastID != "j@20270301T120000.000Z" || row.Running != "j@20270301T115900.000Z" {
+		t.Errorf("the row: %+v, %q, %q", row.LastMark, row.LastID, row.Running)
+	}
+}

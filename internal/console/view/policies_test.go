@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/scheduler/roster"
+	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 // Policies are said in words; what is not known or not set is left out.
@@ -47,5 +50,27 @@ func TestPoliciesInWords(t *testing.T) {
 	}
 	if p := (view.Policies{Timeout: "90s"}); p.Limit() != 90*time.Second {
 		t.Errorf("the limit is %v", p.Limit())
+	}
+}
+
+// Policies are those of the version that was asked for, if its set is known.
+func TestPoliciesOfAVersion(t *testing.T) {
+	t.Parallel()
+	sets := new(schedtest.Roster)
+	packed, err := roster.PackJobs(1, slices.Values([]roster.JobText{{Name: "new", Key: "j", Hash: "h1", Settings: map[string]any{"timeout": "30m"}}}))
+	if err != nil || sets.KeepSet(t.Context(), "c1", packed) != nil {
+		t.Fatal(err)
+	}
+	r := view.Reader{Records: store.Records{JobSets: sets}}
+	for _, c := range []struct {
+		j    roster.JobInfo
+		want string
+	}{
+		{roster.JobInfo{Name: "new", Key: "j", Hash: "h1", ConfigHash: "c1"}, "30m"}, {roster.JobInfo{Name: "new", Key: "j", Hash: "h2", ConfigHash: "c1"}, ""},
+		{roster.JobInfo{Name: "new", Hash: "h1", ConfigHash: "c1"}, ""}, {roster.JobInfo{Name: "new", Key: "j", Hash: "h1", ConfigHash: "c2"}, ""},
+	} {
+		if p, err := r.Policies(t.Context(), c.j); err != nil || p.Timeout != c.want {
+			t.Errorf("%+v: the timeout is %q, %v, want %q", c.j, p.Timeout, err, c.want)
+		}
 	}
 }
