@@ -66,8 +66,10 @@ func TestPoliciesOfAVersion(t *testing.T) {
 		j    roster.JobInfo
 		want string
 	}{
-		{roster.JobInfo{Name: "new", Key: "j", Hash: "h1", ConfigHash: "c1"}, "30m"}, {roster.JobInfo{Name: "new", Key: "j", Hash: "h2", ConfigHash: "c1"}, ""},
-		{roster.JobInfo{Name: "new", Hash: "h1", ConfigHash: "c1"}, ""}, {roster.JobInfo{Name: "new", Key: "j", Hash: "h1", ConfigHash: "c2"}, ""},
+		{roster.JobInfo{Name: "new", Key: "j", Hash: "h1", ConfigHash: "c1"}, "30m"},
+		{roster.JobInfo{Name: "new", Key: "j", Hash: "h2", ConfigHash: "c1"}, ""},
+		{roster.JobInfo{Name: "new", Hash: "h1", ConfigHash: "c1"}, ""},
+		{roster.JobInfo{Name: "new", Key: "j", Hash: "h1", ConfigHash: "c2"}, ""},
 	} {
 		if p, err := r.Policies(t.Context(), c.j); err != nil || p.Timeout != c.want {
 			t.Errorf("%+v: the timeout is %q, %v, want %q", c.j, p.Timeout, err, c.want)
