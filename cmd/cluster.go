@@ -123,8 +123,8 @@ func jobListing(rows []view.Job, now time.Time) output.Table[view.Job] {
 		Columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "SERVED", "VERSION"},
 		Cells: func(r view.Job) []string {
 			return []string{
-				r.Job, output.Dash(r.Schedule) + " " + output.Dash(r.Timezone), nextCell(r),
-				output.Dash(r.LastTick), view.Join(", ", output.Dash(r.LastOutcome), r.Trouble()), servedCell(r, now), versionCell(r),
+				r.Job, output.Dash(r.Schedule) + " " + output.Dash(r.Timezone), nextCell(r, now),
+				output.Ago(r.LastTick, now), view.Join(", ", output.Dash(r.LastOutcome), r.Trouble()), servedCell(r, now), versionCell(r),
 			}
 		},
 		Rows:  rows,
@@ -135,14 +135,18 @@ func jobListing(rows []view.Job, now time.Time) output.Table[view.Job] {
 }
 
 // nextCell shows the next tick, or why none will run.
-func nextCell(r view.Job) string {
+func nextCell(r view.Job, now time.Time) string {
+	next := "-"
+	if r.Next != nil {
+		next = "in " + output.Since(now, view.Time(r.Next))
+	}
 	switch {
 	case !r.Live:
 		return "not served"
 	case r.Paused != nil:
-		return "paused, skips " + output.Dash(r.Next)
+		return "paused, next " + next
 	}
-	return output.Dash(r.Next)
+	return next
 }
 
 func versionCell(r view.Job) string {
@@ -158,7 +162,7 @@ func servedCell(r view.Job, now time.Time) string {
 	case r.Live && r.Since != nil:
 		return "for " + output.Since(view.Time(r.Since), now)
 	case !r.Live && r.Published != nil:
-		return "until " + output.Since(view.Time(r.Published), now) + " ago"
+		return "until " + output.Ago(r.Published, now)
 	}
 	return "-"
 }

@@ -366,12 +366,27 @@ func Unusual(row view.Run) string {
 	return strings.Join(all, ", ")
 }
 
-// Since is the time from then to now, "-" if then is unknown.
+// Since is the time from then to now in one or two units, "-" if then is unknown.
 func Since(then, now time.Time) string {
-	if then.IsZero() {
+	const day = 24 * time.Hour
+	d := max(now.Sub(then), 0)
+	switch {
+	case then.IsZero():
+		return "-"
+	case d >= 2*day:
+		return strings.TrimSuffix(fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour), "0h")
+	case d >= time.Hour:
+		d = d.Truncate(time.Minute)
+	}
+	return Short(d)
+}
+
+// Ago is how long a time has passed, "-" if it is unknown.
+func Ago(at *string, now time.Time) string {
+	if at == nil {
 		return "-"
 	}
-	return Short(max(now.Sub(then), 0))
+	return Since(view.Time(at), now) + " ago"
 }
 
 // Millis writes milliseconds, "-" if unknown.

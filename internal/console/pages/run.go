@@ -86,7 +86,7 @@ func (shown *runPage) findNeighbours(ctx context.Context, v *visit) error {
 	const most = 30
 	of := func(limit int, key, at string) ([]view.Tick, error) {
 		p, err := rows[view.Tick](ctx, v, "/jobs/{job}/ticks", url.Values{"limit": {strconv.Itoa(limit)}, key: {at}}, "job", shown.Last.Job)
-		list := slices.DeleteFunc(p.Items, func(t view.Tick) bool { return t.Page == "" || t.Page == shown.Last.Page })
+		list := slices.DeleteFunc(p.Items, func(t view.Tick) bool { return t.Page == shown.Last.Page })
 		return list, err
 	}
 	before, err := of(2, "until", shown.Last.Tick)

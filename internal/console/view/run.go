@@ -46,7 +46,7 @@ type Tick struct {
 	Votes         *string `json:"votes" jsonschema:"How many nodes granted the claim, of those whose answer was awaited, such as 3/3 or 3/4: a quorum ends the vote. One number if the answers are unknown. poll has all."`
 	Interruptions int     `json:"interruptions" jsonschema:"Earlier attempts that lost their replica or their lease, so the tick ran again."`
 
-	Page     string `json:"-"` // ID of its page, also of a tick that did not run; "" if it has none
+	Page     string `json:"-"` // ID of its page, also of a tick that did not run
 	Recorded bool   `json:"recorded" jsonschema:"false: computed from the schedule, since no replica recorded it."`
 }
 
@@ -78,7 +78,7 @@ func (r Run) Ran() bool {
 func NewTick(e ledger.Entry) Tick {
 	row := Tick{Run: NewRun(e), Votes: Optional(Votes(e)), Interruptions: e.Interruptions, Page: e.ID(), Recorded: !e.Computed}
 	if e.Computed {
-		row.Reason, row.Page = Optional(Text(row.Reason)+" (computed, not recorded)"), ""
+		row.Reason = Optional(Text(row.Reason) + " (computed, not recorded)")
 	}
 	return row
 }
@@ -244,18 +244,22 @@ func (r Reader) Find(ctx context.Context, id string) (*Found, error) {
 
 // Refresh reads the run's attempts again.
 func (f *Found) Refresh(ctx context.Context) error {
-	for _, read := range []func(context.Context, ledger.Query) ([]ledger.Entry, error){f.r.Records.Ledger.Runs, f.r.Records.Ledger.Ticks} {
-		list, err := read(ctx, f.q)
-		if err != nil {
-			return err
-		}
-		list = slices.DeleteFunc(list, func(e ledger.Entry) bool { return e.Stream != f.stream })
-		if len(list) > 0 {
-			f.Attempts = f.d.namedAll(list)
-			return nil
-		}
+	list, err := f.r.entries(ctx, f.d, false, f.q)
+	if list = f.own(list); err == nil && len(list) == 0 {
+		// Whether a tick without an entry was missed depends on the entry before it.
+		before := ledger.Query{Job: f.q.Job, Before: f.q.Before, Limit: maxAttempts}
+		list, err = f.r.entries(ctx, f.d, true, before)
+		list = f.own(list)
 	}
-	return nil
+	if err == nil && len(list) > 0 {
+		f.Attempts = list
+	}
+	return err
+}
+
+// own are the entries of the tick, and of its stream.
+func (f *Found) own(list []ledger.Entry) []ledger.Entry {
+	return slices.DeleteFunc(list, func(e ledger.Entry) bool { return e.OrderKey().Before(f.q.Since) || e.Stream != f.stream })
 }
 
 // LogSoFar returns the log of an attempt that may not have reported its end. Live: this process runs

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,37 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 		})
 	}
 }
+
+// A tick that nobody recorded has a page; one that is on its way, or that the schedule does not have, has none.
+func TestFindComputedTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(4*time.Hour + 30*time.Minute)
+		v := roster.Version{Live: true, JobInfo: roster.JobInfo{Name: "j", Hash: "1", Since: hour(0), Published: hour(0), Account: roster.Account{First: hour(0), Until: hour(4)}}}
+		r := Reader{
+			Records: store.Records{Ledger: runless{entriesOf{begun: hour(0), hours: "-xx-x", since: hour(0)}}},
+			Served:  func(roster.JobInfo) (schedule.Schedule, bool) { return new(hourly), true },
+			Cache:   &DirectoryCache{For: time.Hour, last: &reading{began: time.Now(), done: make(chan struct{}), d: newDirectory([]roster.Version{v})}},
+		}
+		close(r.Cache.last.done)
+		for at, want := range map[time.Time]ledger.Outcome{
+			hour(2): ledger.Succeeded, hour(3): ledger.Missed, hour(3).Add(time.Minute): "", hour(5): "",
+		} {
+			f, err := r.Find(t.Context(), ledger.Entry{Job: "j", Tick: at}.ID())
+			switch {
+			case want == "" && !errors.Is(err, ErrNotFound):
+				t.Errorf("%s: %+v, %v; want not found", at, f, err)
+			case want != "" && (err != nil || len(f.Attempts) != 1 || f.Attempts[0].Outcome != want || f.Attempts[0].Computed != (want == ledger.Missed)):
+				t.Errorf("%s: %+v, %v; want %s", at, f, err, want)
+			}
+		}
+	})
+}
+
+// runless has no runs.
+type runless struct{ entriesOf }
+
+func (runless) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
 // hour is n hours after virtual time begins.
 func hour(n int) time.Time { return time.Date(2000, 1, 1, n, 0, 0, 0, time.UTC) }
