@@ -216,20 +216,41 @@ func letLifeChange(t *testing.T, w *world) {
 	changes.Wait()
 }
 
-// Groups fit the server's table of locks, however small that is.
+// Groups fit the server's table of locks: one that is tiny, and the usual one if 20 replicas fill it.
 func TestGroupsFitTheTableOfLocks(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: pgtest.Start(t, "max_locks_per_transaction=10", "max_connections=20")}
-	s := w.openIn(t, w.schema(), w.URL())
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
+	for name, of := range map[string]struct {
+		replicas int
+		settings []string
+	}{
+		"tiny":  {1, []string{"max_locks_per_transaction=10", "max_connections=20"}},
+		"usual": {20, []string{"max_locks_per_transaction=64", "max_connections=100"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{Server: pgtest.Start(t, of.settings...)}
+			schema := w.schema()
+			if _, err := w.openIn(t, schema, w.URL()).Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			incarnation := write(t, w.openIn(t, schema, w.URL()), `1`).Stamp.Incarnation
+			var all sync.WaitGroup
+			for replica := range of.replicas {
+				s := w.openIn(t, schema, w.URL()+"&pool_max_conns=4")
+				all.Go(func() { fillGroups(t, s, incarnation, replica) })
+			}
+			all.Wait()
+		})
 	}
-	incarnation := write(t, s, `1`).Stamp.Incarnation
+}
+
+// fillGroups commits many transactions at once, each of many keys of its own.
+func fillGroups(t *testing.T, s *postgres.Store, incarnation string, replica int) {
 	for range 5 {
 		atOnce(func(n int) {
-			txn := putting(incarnation, nth(n), `1`)
+			txn := putting(incarnation, nth(manyAtOnce*replica+n), `1`)
 			for k := range 40 {
-				txn.Delete = append(txn.Delete, kv.Key{Kind: kv.Leases, Name: nth(n).Name, Sub: fmt.Sprint(k)})
+				txn.Delete = append(txn.Delete, kv.Key{Kind: kv.Leases, Name: txn.Put[0].Key.Name, Sub: fmt.Sprint(k)})
 			}
 			o, err := s.Commit(t.Context(), txn)
 			for range 20 { // those that go alone may fill the table, too
