@@ -63,5 +63,21 @@ func (b *tab) keepsItsPlace() {
 	if at := eval[float64](b, place+`.getBoundingClientRect().top`); at < 0 || at > 300 || eval[float64](b, `window.scrollY`) == 0 {
 		b.t.Errorf("updates have scrolled the page: what had the keyboard is at %v", at)
 	}
+	b.isToldOfNewRuns()
 	b.size(wide, tall)
+}
+
+// isToldOfNewRuns reads further down the list of runs: new ones do not move it, and are shown when asked for.
+func (b *tab) isToldOfNewRuns() {
+	b.t.Helper()
+	const first, note = `document.querySelector("[data-newest] a[href*='/runs/']").href`, `document.querySelector("#new button")`
+	b.open("/ticks?job=heartbeat")
+	b.waitLoading("enough runs", `document.querySelectorAll("[data-newest] tbody tr").length > 12`)
+	eval[bool](b, `(() => { const list = document.querySelector("[data-newest]"); window.scrollTo(0, list.offsetTop + list.offsetHeight / 2); window.first = `+first+`; return true; })()`)
+	b.wait("a word of new runs", note+` && `+note+`.textContent.endsWith(" new")`)
+	if !eval[bool](b, first+` === window.first && window.scrollY > 0`) {
+		b.t.Errorf("new runs have moved what somebody reads:\n%s", b.text())
+	}
+	eval[bool](b, note+`.click() === undefined`)
+	b.wait("the new runs", first+` !== window.first && window.scrollY === 0 && !`+note)
 }

@@ -43,6 +43,27 @@
     note.textContent = "This page is from " + document.querySelector("footer time").textContent + ". " + why + " It reloads as soon as possible.";
   }
 
+  // Whoever reads further down a list of the newest keeps the place, and is told how many came.
+  const newest = of => [...of.querySelectorAll("[data-newest] tbody tr a[href*='/runs/']")].map(a => a.getAttribute("href"));
+  function heldBack(page) {
+    const list = main().querySelector("[data-newest]"), have = newest(document), rows = newest(page);
+    const at = list && list.getBoundingClientRect();
+    if (!list || at.top > 0 || at.bottom < 0) return false;
+    const known = rows.findIndex(r => have.includes(r)), count = known < 0 ? rows.length : known;
+    if (!count) return true;
+    let note = document.getElementById("new");
+    if (!note) {
+      note = document.createElement("p");
+      note.id = "new";
+      note.setAttribute("role", "status");
+      note.append(document.createElement("button"));
+      note.firstChild.addEventListener("click", () => { note.remove(); window.scrollTo(0, 0); refresh(); });
+      main().prepend(note);
+    }
+    note.firstChild.textContent = count + (known < 0 ? " or more" : "") + " new";
+    return true;
+  }
+
   let reading = false, again = false, last = 0;
   async function refresh() {
     if (reading || busy()) { again = true; if (!reading) state("held while you use the page"); return; }
@@ -53,7 +74,9 @@
       away(reply.ok ? "" : "The replica answers " + reply.status + " " + reply.statusText + ".");
       if (reply.ok) {
         const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-        if (page.getElementById("main") && !busy()) {
+        if (heldBack(page)) {
+          again = true;
+        } else if (page.getElementById("main") && !busy()) {
           Idiomorph.morph(main(), page.getElementById("main"), morph);
           const footer = document.querySelector("footer");
           if (!footer.contains(document.activeElement)) {
