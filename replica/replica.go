@@ -251,6 +251,9 @@ func (r *Replica) serve(ctx context.Context) error {
 	if err := r.belong(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
+	if r.store.NotReady() == "" { // else joining has said until when
+		r.log.Info("ready")
+	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var watchers sync.WaitGroup
 	watchers.Go(func() { r.store.Watch(watching) })

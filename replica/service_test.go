@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 )
 
 // A store belongs to the service that was named first: a replica that names another, or none,
-// is refused before it publishes or claims anything. An operator renames it.
+// is refused before it publishes or claims anything, or says that it is ready. An operator renames it.
 func TestStoreBelongsToAService(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(t *testing.T) Config{
@@ -34,9 +35,11 @@ func TestStoreBelongsToAService(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := on(t)
 				var ran ranTicks
+				var log *logtest.Buffer
 				serve := func(id, service string) (*Replica, error) {
 					cfg := base
-					cfg.Replica.ID, cfg.Service, cfg.Namespace, cfg.Logger = id, service, "shared", logTo(t.Output())
+					log = new(logtest.Buffer)
+					cfg.Replica.ID, cfg.Service, cfg.Namespace, cfg.Logger = id, service, "shared", logTo(io.MultiWriter(log, t.Output()))
 					cfg.Jobs = []jobs.Job{{Name: id, Spec: "@every 1s", Handler: ran.run}}
 					r, err := New(cfg)
 					if err != nil {
@@ -55,6 +58,9 @@ func TestStoreBelongsToAService(t *testing.T) {
 						t.Errorf("replica %s of service %q: %v", id, service, err)
 					case kept != "" && (other == nil || *other != OtherServiceError{Namespace: "shared", Kept: kept, Own: service}):
 						t.Errorf("replica %s of service %q: %v, want that it belongs to %q", id, service, err, kept)
+					}
+					if said := strings.Contains(log.String(), "msg=ready"); said != (kept == "" && name == "one store") { // new nodes have a grace
+						t.Errorf("replica %s of service %q has said that it is ready: %v", id, service, said)
 					}
 				}
 				belongs("unnamed", "", "")

@@ -596,7 +596,7 @@ func TestParseLog(t *testing.T) {
 		t.Errorf("a replica that waits until nodes vouch lives from %v on", waits.From)
 	}
 	unsure := []string{
-		`{"time":"2026-07-01T12:00:00Z","level":"INFO","msg":"ready"}`,
+		`{"time":"2026-07-01T12:00:00Z","level":"WARN","msg":"new nodes: no tick runs before 2026-07-01T12:00:04.000Z, since"}`,
 		`{"time":"2026-07-01T12:00:01Z","level":"WARN","msg":"no job runs until the store says which service it belongs to; trying again until then"}`,
 	}
 	if l := checker.ParseLog("c", unsure); !l.From.IsZero() {

@@ -126,9 +126,9 @@ func (c *Cluster) Join(ctx context.Context) error {
 		if retried {
 			c.log.Info(c.say("the store answers", "a quorum of nodes answers"), "after", time.Since(began).Round(time.Millisecond))
 		}
-		switch at, ok := c.Set.QuorumVotesAt(); {
-		case !ok || at.IsZero():
-			c.log.Info("ready")
+		at, ok := c.Set.QuorumVotesAt()
+		switch {
+		case !ok || at.IsZero(): // whoever joins says when it is ready
 		case c.formatted.Load():
 			c.log.Warn(c.say("new store", "new nodes") + ": no tick runs before " + jobs.FormatTick(at.Round(0)) +
 				", since one that lost its memory would look the same; `quorate store init`, run before the first replica starts, says that it is new")

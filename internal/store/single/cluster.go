@@ -32,7 +32,8 @@ type Cluster struct {
 	heard      *heard // by all of them
 	log        *slog.Logger
 
-	last atomic.Pointer[seen] // the last look of a replica; nil: it has not looked yet
+	last    atomic.Pointer[seen] // the last look of a replica; nil: it has not looked yet
+	watched bool                 // by Watch, which says when it is ready again
 }
 
 // Open returns the cluster that is kept on a server, without contacting it. The cluster logs what

@@ -20,7 +20,7 @@ type seen struct {
 	err error
 }
 
-// Join implements [store.Membership].
+// Join implements [store.Membership]. Whoever joins says when it is ready.
 func (c *Cluster) Join(ctx context.Context) error {
 	final := func(err error) bool { return errors.Is(err, kv.ErrNotReady) || errors.Is(err, kv.ErrLogin) }
 	return store.Persist(ctx, c.log, "no job runs until the store answers; trying again until then", final, c.see)
@@ -28,6 +28,7 @@ func (c *Cluster) Join(ctx context.Context) error {
 
 // Watch implements [store.Membership].
 func (c *Cluster) Watch(ctx context.Context) {
+	c.watched = true
 	for retry.Sleep(ctx, lookEvery/5) {
 		last := c.last.Load()
 		if last != nil && last.err == nil && last.VouchesAt.IsZero() {
@@ -58,7 +59,9 @@ func (c *Cluster) see(ctx context.Context) error {
 		}
 	case known && before.VouchesAt.IsZero() == now.VouchesAt.IsZero():
 	case now.VouchesAt.IsZero():
-		c.log.Info("ready")
+		if c.watched {
+			c.log.Info("ready")
+		}
 	default:
 		c.log.Warn("the store is new, or another server has taken over: no tick runs before " + jobs.FormatTick(now.VouchesAt.Round(0)) +
 			", since it may not remember every claim; for a new store, run `quorate store init` before the first replica starts")
