@@ -21,6 +21,7 @@ redis:
   nodes:
   - redis://127.0.0.1:7101
   password: ${file:SECRETS/redis-password}
+  username: ${env:SOURCED_NAMESPACE}
 lock:
   ttl: 16s
 log: {level: debug}
@@ -46,7 +47,7 @@ func TestSourceOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Merge(Config{Scheduler: settings.Scheduler{DrainTimeout: time.Minute}})
+	cfg.Merge(Config{Redis: settings.Redis{Username: "ann"}, Scheduler: settings.Scheduler{DrainTimeout: time.Minute}})
 	if err := cfg.AddJobs([]jobs.Job{{Name: "b", Spec: "@daily"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +59,16 @@ func TestSourceOf(t *testing.T) {
 		"replica labels rack":             "environment variable QUORATE__REPLICA__LABELS",
 		"redis nodes":                     "config.yaml:7",
 		"redis password":                  "config.yaml:9, file redis-password",
+		"redis username":                  "the program",
 		"redis node_timeout":              "",
-		"lock ttl":                        "config.yaml:11",
+		"lock ttl":                        "config.yaml:12",
 		"lock extend_every":               "--set lock",
 		"log level":                       "--set log.level",
 		"log format":                      "environment variable QUORATE__LOG__FORMAT",
 		"http base_path":                  "environment variable QUORATE__HTTP__BASE_PATH, environment variable SOURCED_NAMESPACE",
-		"groups db.a max_running":         "config.yaml:14",
+		"groups db.a max_running":         "config.yaml:15",
 		"scheduler drain_timeout":         "the program",
-		"jobs a func":                     "config.yaml:16",
+		"jobs a func":                     "config.yaml:17",
 		"jobs b func":                     "the program",
 	} {
 		if got := cfg.SourceOf(strings.Fields(at)...); got != want {

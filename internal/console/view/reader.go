@@ -235,7 +235,7 @@ type Host struct {
 	Jobs        []string        // the names of those that it serves at first
 	NotReady    func() []string // why it takes no ticks; nothing if it does
 
-	Control  Control
+	Control Control
 	// Settings returns the configuration in effect, without secrets, and what says where the setting at
 	// a path comes from, or "". Nil: it is not shown.
 	Settings func() (shown any, source func(path ...string) string)
