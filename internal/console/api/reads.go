@@ -91,7 +91,7 @@ func answerJobs(ctx context.Context, c *call) (any, error) {
 type Configuration struct {
 	Replica  string            `json:"replica" jsonschema:"Replica that serves the request."`
 	Settings any               `json:"settings" jsonschema:"Its settings without secrets; null if the service does not publish them."`
-	Sources  map[string]string `json:"sources" jsonschema:"Where each setting that differs from its default comes from, such as config.yaml:12, by its path; without jobs, and without settings whose source is not known."`
+	Sources  map[string]string `json:"sources" jsonschema:"Source of each setting that differs from its default, by path: a line of the file, an environment variable, a flag or the program. Jobs and unknown sources are left out."`
 	Hashes   map[string]string `json:"hashes" jsonschema:"Hash of the set of jobs of each replica."`
 	Drift    bool              `json:"drift" jsonschema:"Replicas serve different sets of jobs."`
 	Sets     []view.ServedSet  `json:"sets" jsonschema:"The sets of jobs that replicas serve, newest first."`
