@@ -62,15 +62,16 @@ func (c *Config) SourceOf(at ...string) string {
 	if source == "" || source == byProgram {
 		return source
 	}
+	parts := []string{source}
 	text, _ := textAt(o.tree, p)
 	for _, ref := range refs.In(text) {
 		if ref.Kind == "env" {
-			source += ", environment variable " + ref.Name
+			parts = append(parts, "environment variable "+ref.Name)
 		} else {
-			source += ", file " + withoutDirectory(ref.Name)
+			parts = append(parts, "file "+withoutDirectory(ref.Name))
 		}
 	}
-	return source
+	return strings.Join(parts, ", ")
 }
 
 // source returns the label of the override that set the value at p, or its line in the file; "" if
