@@ -43,7 +43,7 @@ func (r *rig) paths() []string {
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) {
-		c.Settings = func() any { return map[string]string{"x": hostile} }
+		c.Settings = func() (any, func(...string) string) { return map[string]string{"x": hostile}, nil }
 		c.Control.Claims = heldNodes{}
 	})
 	r.run(time.Now().Add(-time.Second).Truncate(time.Millisecond), ledger.Running)

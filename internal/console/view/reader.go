@@ -235,9 +235,11 @@ type Host struct {
 	Jobs        []string        // the names of those that it serves at first
 	NotReady    func() []string // why it takes no ticks; nothing if it does
 
-	Control  Control
-	Settings func() any // the configuration in effect, without secrets
-	Usual    any        // the same of an empty file
+	Control Control
+	// Settings returns the configuration in effect, without secrets, and what says where the setting at
+	// a path comes from, or "". Nil: it is not shown.
+	Settings func() (shown any, source func(path ...string) string)
+	Usual    any // the configuration that an empty file stands for
 
 	Metrics     http.Handler // nil: nobody counts
 	UsersFailed func(bool)   // tells the metrics; nil: nobody counts
