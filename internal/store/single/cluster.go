@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -33,6 +34,7 @@ type Cluster struct {
 	log        *slog.Logger
 
 	last atomic.Pointer[seen] // the last look of a replica; nil: it has not looked yet
+	hour health.Hour          // by Watch
 }
 
 // Open returns the cluster that is kept on a server, without contacting it. The cluster logs what
