@@ -266,7 +266,7 @@ func TestJobLabelsAreBounded(t *testing.T) {
 // fixedNodes never change.
 type fixedNodes []health.State
 
-func (n fixedNodes) Quorum() int                        { return len(n)/2 + 1 }
+func (n fixedNodes) Quorum() int                { return len(n)/2 + 1 }
 func (n fixedNodes) NodeStates() []health.State { return n }
 
 func TestGaugesOfNodes(t *testing.T) {

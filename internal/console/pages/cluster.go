@@ -92,7 +92,7 @@ func mostServed(replicas []view.Replica) string {
 type nodesPage struct {
 	Lines  []line
 	Nodes  []nodeRow
-	Since  *stamp // of what this replica saw in the last hour; nil: no samples yet
+	Since  *stamp       // of what this replica saw in the last hour; nil: no samples yet
 	Checks []view.Check // nil: not requested
 }
 

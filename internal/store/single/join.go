@@ -30,8 +30,9 @@ func (c *Cluster) Join(ctx context.Context) error {
 // Watch implements [store.Membership].
 func (c *Cluster) Watch(ctx context.Context) {
 	for retry.Sleep(ctx, lookEvery/5) {
-		c.refresh(ctx)
-		c.hour.Note(time.Now(), []health.State{c.state()})
+		if c.refresh(ctx); ctx.Err() == nil { // else the end of the replica has failed the look
+			c.hour.Note(time.Now(), []health.State{c.state()})
+		}
 	}
 }
 
