@@ -1,8 +1,6 @@
 package health
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"time"
 )
@@ -25,7 +23,9 @@ type State struct {
 func (s State) worse(o State) State {
 	s.Up, s.Votes = s.Up && o.Up, s.Votes && o.Votes
 	s.RTT, s.Latest = max(s.RTT, o.RTT), max(s.Latest, o.Latest)
-	s.Offset = slices.MaxFunc([]time.Duration{s.Offset, o.Offset}, func(a, b time.Duration) int { return cmp.Compare(a.Abs(), b.Abs()) })
+	if o.Offset.Abs() > s.Offset.Abs() {
+		s.Offset = o.Offset
+	}
 	return s
 }
 
@@ -42,7 +42,7 @@ type Hour struct {
 	minutes [60]Minute // by the minute of the hour
 }
 
-// Note adds what is known now. The states are those of the same nodes each time.
+// Note adds what is known now, and keeps the slice. The states are those of the same nodes each time.
 func (h *Hour) Note(now time.Time, states []State) {
 	at := now.UTC().Truncate(time.Minute)
 	h.mu.Lock()
@@ -53,13 +53,12 @@ func (h *Hour) Note(now time.Time, states []State) {
 		}
 	}
 	m := &h.minutes[at.Minute()]
-	worst := slices.Clone(states) // readers have those of before
 	if m.At.Equal(at) {
-		for i, before := range m.Nodes {
-			worst[i] = worst[i].worse(before)
+		for i, before := range m.Nodes { // which readers may have
+			states[i] = states[i].worse(before)
 		}
 	}
-	*m = Minute{at, worst}
+	*m = Minute{at, states}
 }
 
 // Minutes returns the minutes of the last hour in which something was noted, oldest first.

@@ -51,10 +51,10 @@ func TestHourKeepsTheWorst(t *testing.T) {
 	want := health.State{Node: "a", Up: true, Offset: -9 * time.Millisecond, RTT: 3, Latest: 2}
 	for range 2 {
 		h := new(health.Hour)
-		h.Note(noon, states[:1])
-		before := h.Minutes(noon)[0].Nodes[0]
-		h.Note(noon, states[1:])
-		if got := h.Minutes(noon)[0].Nodes[0]; got != want || before != states[0] {
+		h.Note(noon, slices.Clone(states[:1]))
+		before := h.Minutes(noon)[0]
+		h.Note(noon, slices.Clone(states[1:]))
+		if got := h.Minutes(noon)[0].Nodes[0]; got != want || before.Nodes[0] != states[0] {
 			t.Errorf("the worst of %+v is %+v", states, got)
 		}
 		slices.Reverse(states)

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
+	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 )
@@ -42,7 +45,12 @@ func TestLastHour(t *testing.T) {
 		}
 		for _, minute := range []func(kvtest.Call) error{
 			func(kvtest.Call) error { return nil },
-			func(kvtest.Call) error { time.Sleep(40 * time.Millisecond); return nil },
+			func(call kvtest.Call) error {
+				if call.Method == "List" { // what others ask meanwhile
+					time.Sleep(40 * time.Millisecond)
+				}
+				return nil
+			},
 			func(kvtest.Call) error { time.Sleep(400 * time.Millisecond); return nil }, // which tells no clock
 			nil, // nobody watches
 			func(kvtest.Call) error { return errors.New("cut off") },
@@ -57,12 +65,19 @@ func TestLastHour(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 			if minute != nil {
 				trouble.Store(&minute)
+				var others sync.WaitGroup
+				others.Go(func() {
+					for retry.Sleep(ctx, time.Second) {
+						_, _ = c.Roster.Replicas(ctx)
+					}
+				})
 				c.Watch(ctx)
+				others.Wait()
 			}
 			cancel()
 		}
 		var got []string
-		for _, minute := range c.LastHour(time.Now()) {
+		for _, minute := range view.ControlOf(c).LastHour(time.Now()) {
 			s := minute.Nodes[0]
 			got = append(got, fmt.Sprintf("%d: up %v votes %v %v %v", minute.At.Minute(), s.Up, s.Votes, s.Latest, s.Offset.Round(time.Second)))
 		}
