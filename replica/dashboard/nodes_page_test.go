@@ -58,7 +58,7 @@ func TestNodesOverTime(t *testing.T) {
 		})
 		r.shows("/nodes", []string{
 			"the worst of each minute since <time", "11:01:00</time>", "as this replica saw it",
-			`aria-label="Since 11:01:00: voting in 48 minutes, down in 1 minute, not voting in 1 minute"`, `aria-label="Since 11:01:00: voting in 50 minutes"`,
+			`aria-label="Since 11:01:00: down in 1 minute, not voting in 1 minute, voting in 48 minutes"`, `aria-label="Since 11:01:00: voting in 50 minutes"`,
 			"<title>11:10:00: down</title>", "<title>11:11:00: not voting</title>",
 			"<title>Answers in p95 13.00 ms, at most 13.00 ms, in 49 minutes</title>", "<title>Clock off by p95 1.70 ms, at most 1.70 ms, in 50 minutes</title>",
 		}, []string{"no samples yet"})
@@ -82,7 +82,7 @@ func TestStoreOverTime(t *testing.T) {
 			c.Control.Health, c.Control.LastHour = oneStore{away: new(atomic.Bool)}, anHour("db:5432/app")
 		})
 		r.shows("/nodes", []string{
-			`aria-label="Since 11:01:00: ready in 48 minutes, down in 1 minute, not ready in 1 minute"`, "<title>11:11:00: not ready</title>", "<title>Answers in p95 ",
+			`aria-label="Since 11:01:00: down in 1 minute, not ready in 1 minute, ready in 48 minutes"`, "<title>11:11:00: not ready</title>", "<title>Answers in p95 ",
 		}, []string{"no samples yet", "voting"})
 	})
 }

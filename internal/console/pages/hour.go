@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -69,22 +70,16 @@ func stateOf(s health.State, kind string) (class, word string) {
 	return "good", word
 }
 
-// minutesOf says for how many minutes each word stands, the first one first.
+// minutesOf says for how many minutes each word stands; by name trouble comes first.
 func minutesOf(words []string) string {
-	var parts []string
-	told := map[string]bool{"": true}
+	counts := map[string]int{}
 	for _, word := range words {
-		if told[word] {
-			continue
-		}
-		told[word] = true
-		n := 0
-		for _, other := range words {
-			if other == word {
-				n++
-			}
-		}
-		parts = append(parts, word+" in "+view.Count(n, "minute", "minutes"))
+		counts[word]++
+	}
+	delete(counts, "") // unknown
+	var parts []string
+	for _, word := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, word+" in "+view.Count(counts[word], "minute", "minutes"))
 	}
 	return strings.Join(parts, ", ")
 }
