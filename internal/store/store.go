@@ -104,6 +104,8 @@ type Membership interface {
 	Watch(ctx context.Context)
 	// NotReady says why no tick can run; "" if one can. It asks nothing of the store.
 	NotReady() string
+	// LastHour is what Watch has known of the nodes, or of the store, in the last hour.
+	LastHour(now time.Time) []health.Minute
 	// ClockOffset is how far the local clock is ahead of that of the store; false if unknown.
 	ClockOffset() (time.Duration, bool)
 }

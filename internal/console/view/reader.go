@@ -25,6 +25,7 @@ import (
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -38,6 +39,8 @@ type Reader struct {
 	Claims  store.Claims
 	// Live, if set, returns a run that goes on in this process, and what it has logged so far.
 	Live func(job string, token locking.Token) (ledger.Log, bool)
+	// LastHour, if set, returns what this process has known of the nodes, without asking them.
+	LastHour func(now time.Time) []health.Minute
 	// Served, if set, returns the schedule of a published job whose schedule was not
 	// published in full.
 	Served func(roster.JobInfo) (schedule.Schedule, bool)
