@@ -205,12 +205,23 @@ answer.`,
 }
 
 func replicasCommand(a *cli) *cobra.Command {
-	return listing(a, &cobra.Command{
-		Use:     "replicas",
-		Short:   "List the replicas that were seen lately, and the lost ones",
-		Example: "  quorate replicas",
-		RunE:    listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing)),
+	var left bool
+	c := listing(a, &cobra.Command{
+		Use:   "replicas",
+		Short: "List the replicas that were seen lately, and the lost ones",
+		Example: `  quorate replicas
+  quorate replicas --left             # those that are gone on purpose`,
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			read := cl.Replicas
+			if left {
+				read = cl.Left
+			}
+			rows, err := read(ctx)
+			return printRows(a, asOfNow(replicaListing), rows, err)
+		}),
 	})
+	c.Flags().BoolVar(&left, "left", false, "list those that left in the last 24 hours instead, the latest 100")
+	return c
 }
 
 func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
@@ -224,7 +235,7 @@ func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replic
 			}
 		},
 		Rows:  rows,
-		Empty: "no replica was seen lately",
+		Empty: "no replica was seen lately, or left",
 		Drop:  []string{"LABELS", "HOST", "VERSION", "CONFIG"},
 		Cut:   []string{"RUNNING", "REPLICA"},
 	}

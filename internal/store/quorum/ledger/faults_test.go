@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -172,6 +173,55 @@ func (c *cluster) put(tb testing.TB, minis *redistest.Minis, node int, key strin
 	if _, err := minis.Node(node).ZAdd(key, float64(r.Tick.UnixMilli()), r.Encode()); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Who left is known by the nodes that answered then; one that was away has its last heartbeat, and
+// calls it lost. Many that left displace no lost one.
+func TestLeftOnSomeNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 3)
+		c := connect(t, minis.Cluster())
+		beat := func(id string) {
+			if _, err := c.Beat(t.Context(), roster.Replica{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		beat("a")
+		beat("dead")
+		time.Sleep(time.Second)
+		minis.Stop(0)
+		for n := range roster.MostLeft + 5 {
+			time.Sleep(time.Millisecond)
+			if err := c.Leave(t.Context(), roster.Replica{ID: fmt.Sprint("r", n)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Leave(t.Context(), roster.Replica{ID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		minis.Start(0, true)
+		minis.Stop(1)
+		time.Sleep(roster.SeenLately)
+		beat("alive")
+		left, err := c.Left(t.Context())
+		if err != nil || len(left) != roster.MostLeft || left[0].ID != "a" || left[0].State != roster.StateLeft || left[1].ID != "r104" {
+			t.Errorf("%d left, %v, the last %+v", len(left), err, left[:min(len(left), 2)])
+		}
+		list, err := c.Remembered(t.Context())
+		if err != nil || len(list) != 2 || list[0].ID != "alive" || list[1].ID != "dead" {
+			t.Errorf("Remembered = %+v, %v, want alive and dead", list, err)
+		}
+		for _, node := range []int{0, 2} {
+			if n, err := minis.Node(node).ZMembers(c.set.Key("left")); node == 2 && len(n) != roster.MostLeft || node == 0 && err == nil {
+				t.Errorf("node %d has stored %d, %v", node, len(n), err)
+			}
+		}
+		time.Sleep(roster.RememberLeft)
+		if left, err := c.Left(t.Context()); err != nil || len(left) != 0 || minis.Node(2).Exists(c.set.Key("left")) {
+			t.Errorf("a day later %d left, %v, of:\n%s", len(left), err, minis.Node(2).Dump())
+		}
+	})
 }
 
 // TestRosterTakesTheLatest makes the first node miss the others' updates.
