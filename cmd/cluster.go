@@ -210,15 +210,13 @@ func replicasCommand(a *cli) *cobra.Command {
 		Use:   "replicas",
 		Short: "List the replicas that were seen lately, and the lost ones",
 		Example: `  quorate replicas
-  quorate replicas --left             # those that are gone on purpose`,
-		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
-			read := cl.Replicas
+  quorate replicas --left             # those that left in the last day`,
+		RunE: func(c *cobra.Command, args []string) error {
 			if left {
-				read = cl.Left
+				return listRows(a, cluster.Cluster.Left, asOfNow(leftListing))(c, args)
 			}
-			rows, err := read(ctx)
-			return printRows(a, asOfNow(replicaListing), rows, err)
-		}),
+			return listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing))(c, args)
+		},
 	})
 	c.Flags().BoolVar(&left, "left", false, "list those that left in the last 24 hours instead, the latest 100")
 	return c
@@ -235,9 +233,24 @@ func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replic
 			}
 		},
 		Rows:  rows,
-		Empty: "no replica was seen lately, or left",
+		Empty: "no replica was seen lately",
 		Drop:  []string{"LABELS", "HOST", "VERSION", "CONFIG"},
 		Cut:   []string{"RUNNING", "REPLICA"},
+	}
+}
+
+// leftListing shows when replicas left, and how long they were up.
+func leftListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
+	return output.Table[view.Replica]{
+		Columns: []string{"REPLICA", "LEFT", "HOST", "UP", "VERSION"},
+		Cells: func(r view.Replica) []string {
+			started, left := view.Time(r.Started), view.Time(r.Seen)
+			return []string{r.ID, output.Since(left, now) + " ago", r.Host + ":" + strconv.Itoa(r.PID), output.Since(started, left), r.Version}
+		},
+		Rows:  rows,
+		Empty: "no replica left in the last 24 hours",
+		Drop:  []string{"HOST", "VERSION"},
+		Cut:   []string{"REPLICA"},
 	}
 }
 
