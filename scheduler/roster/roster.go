@@ -159,10 +159,11 @@ const (
 	RememberLost = 24 * time.Hour
 	// MostLost is how many of them listings know.
 	MostLost = 100
-	// RememberLeft is how long listings know a replica that left, and MostLeft how many of them:
-	// beside the lost ones, so that many roll-outs do not displace those.
+	// RememberLeft is how long listings know a replica that left.
 	RememberLeft = 24 * time.Hour
-	MostLeft     = 100
+	// MostLeft is how many of them listings know, beside the lost ones: many roll-outs displace none
+	// of those.
+	MostLeft = 100
 )
 
 // Lost returns the replica as one that fell silent without leaving.

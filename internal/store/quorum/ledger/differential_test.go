@@ -199,7 +199,7 @@ func announcements(rt *rapid.T) []string {
 }
 
 // leftFor is how long those that left are remembered. It is no multiple of a Leap.
-var leftFor = strconv.FormatInt((3*difftest.Leap + difftest.Step).Milliseconds(), 10)
+var leftFor = strconv.FormatInt((difftest.Leap + difftest.Step).Milliseconds(), 10)
 
 func (d differ) leave(rt *rapid.T, script *membership.Script) {
 	says := rapid.SampledFrom([]string{`{"v":1}`, `{"v":2}`, "", "a|b\nc"}).Draw(rt, "says")

@@ -217,9 +217,29 @@ func TestLeftOnSomeNodes(t *testing.T) {
 				t.Errorf("node %d has stored %d, %v", node, len(n), err)
 			}
 		}
-		time.Sleep(roster.RememberLeft)
-		if left, err := c.Left(t.Context()); err != nil || len(left) != 0 || minis.Node(2).Exists(c.set.Key("left")) {
-			t.Errorf("a day later %d left, %v, of:\n%s", len(left), err, minis.Node(2).Dump())
+		if ttl := minis.Node(2).TTL(c.set.Key("left")); ttl <= roster.RememberLeft-time.Minute || ttl > roster.RememberLeft {
+			t.Errorf("those that left expire in %v", ttl)
+		}
+	})
+}
+
+// While others leave, too, the set does not expire: the old ones go with the next that leaves.
+func TestThoseThatLeftLongAgo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 1)
+		c := connect(t, minis.Cluster())
+		keys := []string{c.set.Key("replicas"), c.set.Key("left")}
+		for n, want := range []int{1, 2, 2, 2} {
+			for _, r := range c.set.Call(t.Context(), c.lua.leave, keys, "a", n, 3000, 100) {
+				if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+			if list, err := minis.Node(0).ZMembers(keys[1]); err != nil || len(list) != want {
+				t.Errorf("after %d s %v are stored, %v, want %d", 2*n, list, err, want)
+			}
+			time.Sleep(2 * time.Second)
 		}
 	})
 }
