@@ -205,12 +205,21 @@ answer.`,
 }
 
 func replicasCommand(a *cli) *cobra.Command {
-	return listing(a, &cobra.Command{
-		Use:     "replicas",
-		Short:   "List the replicas that were seen lately, and the lost ones",
-		Example: "  quorate replicas",
-		RunE:    listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing)),
+	var left bool
+	c := listing(a, &cobra.Command{
+		Use:   "replicas",
+		Short: "List the replicas that were seen lately, and the lost ones",
+		Example: `  quorate replicas
+  quorate replicas --left             # those that left in the last day`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if left {
+				return listRows(a, cluster.Cluster.Left, asOfNow(leftListing))(c, args)
+			}
+			return listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing))(c, args)
+		},
 	})
+	c.Flags().BoolVar(&left, "left", false, "list those that left in the last 24 hours instead, the latest 100")
+	return c
 }
 
 func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
@@ -227,6 +236,21 @@ func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replic
 		Empty: "no replica was seen lately",
 		Drop:  []string{"LABELS", "HOST", "VERSION", "CONFIG"},
 		Cut:   []string{"RUNNING", "REPLICA"},
+	}
+}
+
+// leftListing shows when replicas left, and how long they were up.
+func leftListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
+	return output.Table[view.Replica]{
+		Columns: []string{"REPLICA", "LEFT", "HOST", "UP", "VERSION"},
+		Cells: func(r view.Replica) []string {
+			started, left := view.Time(r.Started), view.Time(r.Seen)
+			return []string{r.ID, output.Since(left, now) + " ago", r.Host + ":" + strconv.Itoa(r.PID), output.Since(started, left), r.Version}
+		},
+		Rows:  rows,
+		Empty: "no replica left in the last 24 hours",
+		Drop:  []string{"HOST", "VERSION"},
+		Cut:   []string{"REPLICA"},
 	}
 }
 

@@ -61,6 +61,8 @@ type Roster interface {
 	roster.Roster
 	// Remembered lists the replicas seen lately, and the lost ones.
 	Remembered(ctx context.Context) ([]roster.Replica, error)
+	// Left lists the replicas that left in the last 24 hours; see roster.Left.
+	Left(ctx context.Context) ([]roster.Replica, error)
 }
 
 // Commands has the commands and their audit log.

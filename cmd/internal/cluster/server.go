@@ -186,6 +186,10 @@ func (s *server) Replicas(ctx context.Context) ([]view.Replica, error) {
 	return rows[view.Replica](ctx, s, "/replicas")
 }
 
+func (s *server) Left(ctx context.Context) ([]view.Replica, error) {
+	return rows[view.Replica](ctx, s, "/replicas/left")
+}
+
 func (s *server) Locks(ctx context.Context) ([]view.Lock, error) {
 	return rows[view.Lock](ctx, s, "/locks")
 }

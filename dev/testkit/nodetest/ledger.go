@@ -445,8 +445,43 @@ func (c *call) published() ([]string, error) {
 	return reply, nil
 }
 
-// leave deletes announcements. Keys: roster. Arguments: their names.
+// leave deletes an announcement and stores that the replica left, among so many of the latest. Keys:
+// roster, those that left. Arguments: a name, what is stored, how long, and how many.
 func (c *call) leave() ([]string, error) {
+	keep, ok := number(c.arg(3))
+	most, isCount := number(c.arg(4))
+	if !ok || !isCount {
+		return nil, scriptError("%q and %q are not a time and a count", c.arg(3), c.arg(4))
+	}
+	c.removeReplica(c.arg(1))
+	list := slices.DeleteFunc(slices.Clone(c.n.Left[c.keys[2]].List), func(r Run) bool { return r.Record == c.arg(2) || r.Tick+keep <= c.now })
+	list = inserted(list, Run{c.now, c.arg(2)})
+	list = list[max(0, len(list)-int(most)):]
+	if len(list) == 0 {
+		delete(c.n.Left, c.keys[2])
+	} else {
+		c.n.Left[c.keys[2]] = Left{list, int64(c.now + keep)}
+	}
+	return answer("OK")
+}
+
+// left returns what is stored of those that left. Keys: that. Arguments: how long it counts.
+func (c *call) left() ([]string, error) {
+	window, ok := number(c.arg(1))
+	if !ok {
+		return nil, scriptError("%q is not a time", c.arg(1))
+	}
+	reply := []string{"OK"}
+	for _, r := range c.n.Left[c.keys[1]].List {
+		if r.Tick+window > c.now {
+			reply = append(reply, r.Record)
+		}
+	}
+	return reply, nil
+}
+
+// unpublish deletes what was published. Keys: roster. Arguments: names.
+func (c *call) unpublish() ([]string, error) {
 	for _, name := range c.rest(1) {
 		c.removeReplica(name)
 	}

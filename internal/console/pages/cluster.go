@@ -29,6 +29,8 @@ type replicaRow struct {
 type replicasPage struct {
 	Lines    []line
 	Replicas []replicaRow
+	Left     []view.Replica
+	More     bool // others may have left before those
 }
 
 func loadReplicas(ctx context.Context, v *visit) (any, error) {
@@ -36,7 +38,11 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var shown replicasPage
+	left, err := rows[view.Replica](ctx, v, "/replicas/left", nil)
+	if err != nil {
+		return nil, err
+	}
+	shown := replicasPage{Left: left.Items, More: len(left.Items) >= roster.MostLeft}
 	for _, text := range view.Neighbours(p.Items) {
 		shown.Lines = append(shown.Lines, warning(text))
 	}

@@ -224,11 +224,13 @@ func script(name string, common ...string) *membership.Script {
 // rules are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
 type rules struct {
-	record, read          *membership.Script
-	store, log            *membership.Script
-	announce, look, leave *membership.Script
-	publish, published    *membership.Script
-	keepSet, readSet      *membership.Script
+	record, read       *membership.Script
+	store, log         *membership.Script
+	announce, look     *membership.Script
+	leave, left        *membership.Script
+	publish, published *membership.Script
+	unpublish          *membership.Script
+	keepSet, readSet   *membership.Script
 }
 
 func newRules() rules {
@@ -236,8 +238,9 @@ func newRules() rules {
 	return rules{
 		record: script("record", scripts.TrimLua), read: script("read").AcceptSealed(),
 		store: script("store", scripts.TrimLua).AcceptSealed(), log: script("log").AcceptSealed(),
-		announce: announce, look: announce.AcceptSealed(), leave: script("leave").AcceptSealed(),
-		publish: script("publish"), published: script("published").AcceptSealed(),
+		announce: announce, look: announce.AcceptSealed(),
+		leave: script("leave").AcceptSealed(), left: script("left").AcceptSealed(),
+		publish: script("publish"), published: script("published").AcceptSealed(), unpublish: script("unpublish").AcceptSealed(),
 		keepSet: script("keep-set"), readSet: script("read-set").AcceptSealed(),
 	}
 }
