@@ -170,11 +170,11 @@ type disturbed struct {
 	disturb func() error
 }
 
-func (d disturbed) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
+func (d disturbed) PutEntries(ctx context.Context, job string, all ledger.Skimmed) error {
 	if err := d.disturb(); err != nil {
 		return err
 	}
-	return d.Side.PutEntries(ctx, job, list, trimmed)
+	return d.Side.PutEntries(ctx, job, all)
 }
 
 var errCut = errors.New("cut off")

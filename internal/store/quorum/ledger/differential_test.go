@@ -92,7 +92,7 @@ func (d differ) run(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	kind := rapid.SampledFrom([]string{"F", "L", "S"}).Draw(rt, "kind")
-	note := "schedule|" + text
+	note := "schedule|" + text + rapid.SampledFrom([]string{"", `{"outcome":"succeeded"}`, `{"outcome":"failed"}`, `{"outcome":"lease_lost","stale":1}`, `{"outcome":"cancelled"}`}).Draw(rt, "end")
 	if kind == "S" {
 		note = packed(text, "v", rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "overlaps"))
 	}

@@ -151,11 +151,11 @@ func outranks(e, have records.Entry) bool {
 	return cmp.Or(cmp.Compare(e.Rank, have.Rank), bytes.Compare(e.Note, have.Note)) > 0
 }
 
-// Copied returns what stores the entries of a job of another store, none of which is Running.
-// Entries of ticks up to trimmed are missing.
-func Copied(job string, list []ledger.Entry, trimmed time.Time) []kv.Write {
+// Copied returns what stores the entries of a job of another store, none of which is Running, and what is
+// known of dropped ones.
+func Copied(job string, all ledger.Skimmed) []kv.Write {
 	var writes []kv.Write
-	for _, e := range list {
+	for _, e := range all.Entries {
 		r := records.Entry{
 			Kind: records.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey().UnixMilli(),
 			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
@@ -165,8 +165,11 @@ func Copied(job string, list []ledger.Entry, trimmed time.Time) []kv.Write {
 		}
 		writes = append(writes, records.Put(records.EntryKey(job, r), r))
 	}
-	if !trimmed.IsZero() {
-		writes = append(writes, records.Put(pastKey(job), past{Trimmed: trimmed.UnixMilli()}))
+	if !all.Trimmed.IsZero() {
+		last := all.Trimmed.UnixMilli()
+		writes = append(writes, records.Put(pastKey(job), past{
+			Trimmed: last, Seen: last, Success: newDroppedRun(all.TrimmedSuccess, all.Trimmed), Failure: newDroppedRun(all.TrimmedFailure, all.Trimmed),
+		}))
 	}
 	return writes
 }
