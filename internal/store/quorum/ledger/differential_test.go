@@ -28,6 +28,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 		return map[string]func(*rapid.T){
 			"record":     func(rt *rapid.T) { d.record(rt, lua.record) },
 			"run":        d.run,
+			"run too":    d.run,
 			"record too": func(rt *rapid.T) { d.record(rt, lua.record) },
 			"read":       func(rt *rapid.T) { d.read(rt, lua.read) },
 			"read too":   func(rt *rapid.T) { d.read(rt, lua.read) },

@@ -114,7 +114,7 @@ func (l *Ledger) pages(ctx context.Context, stretches []ledger.Stretch) ([]ledge
 func (l *Ledger) page(s ledger.Stretch, read [4][]kv.Record, now time.Time) (p ledger.Skimmed) {
 	r := l.newRunning(read[0], read[1], now)
 	gone, _ := decoded[past](l.access, first(read[2]))
-	if gone = gone.seen(); gone.Trimmed != 0 {
+	if gone.Trimmed != 0 {
 		p.Trimmed = time.UnixMilli(gone.Trimmed).UTC()
 	}
 	p.TrimmedSuccess, p.TrimmedFailure = gone.Success.at(), gone.Failure.at()
