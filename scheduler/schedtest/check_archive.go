@@ -273,7 +273,9 @@ func (b *archiveBench) wantTrimmed(trimmed, success, failure int) {
 		return t
 	}
 	list := b.skim(b.ledger.(ledger.Skimmer), []ledger.Stretch{{Job: jobName}, {Job: jobName + ".other"}}, false)
-	of := func(s ledger.Skimmed) [3]time.Time { return [3]time.Time{s.Trimmed, s.TrimmedSuccess, s.TrimmedFailure} }
+	of := func(s ledger.Skimmed) [3]time.Time {
+		return [3]time.Time{s.Trimmed, s.TrimmedSuccess, s.TrimmedFailure}
+	}
 	got, want := of(list[0]), [3]time.Time{at(trimmed), at(success), at(failure)}
 	if got != want || of(list[1]) != [3]time.Time{} {
 		b.Errorf("entries were dropped up to, a success and a failure at %v, want %v; of another job at %v", got, want, of(list[1]))

@@ -22,7 +22,8 @@
 //
 // A tick without a claim has the outcome that was recorded: a skip before a miss, then
 // what most nodes recorded. Each node keeps a bounded number of runs and of notes per
-// job, and drops the earliest ticks. It stores the latest tick dropped. Readers ignore
+// job, and drops the earliest ticks. It stores the latest tick dropped, and those of the newest
+// dropped success and failure: a quorum of nodes that know them has the newest. Readers ignore
 // notes up to the latest dropped tick of all nodes, since a run of that tick may have
 // been dropped.
 //

@@ -57,17 +57,11 @@ func (d *droppedRun) drop(tick droppedRun, wanted, unread bool) {
 	}
 }
 
-// seen is the past without what is not known any more.
-func (p past) seen() past {
-	if p.Seen != p.Trimmed {
-		p.Seen, p.Success, p.Failure = p.Trimmed, droppedRun(-p.Trimmed), droppedRun(-p.Trimmed)
-	}
-	return p
-}
-
 // drop adds dropped entries.
 func (p *past) drop(list []ledger.Entry) {
-	*p = p.seen()
+	if p.Seen != p.Trimmed {
+		p.Success, p.Failure = droppedRun(-p.Trimmed), droppedRun(-p.Trimmed)
+	}
 	for _, e := range list {
 		tick := e.OrderKey().UnixMilli()
 		unread := e.Ran() && (e.Outcome == ledger.Unreadable || e.Outcome == "")

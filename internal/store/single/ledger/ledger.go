@@ -13,8 +13,8 @@
 // Each entry is a record. Records of a job are read from the newest tick on, in pages, so
 // the cost of a listing depends on its limits and not on what is stored.
 //
-// A job's past is one small record: what its logs amount to, and the latest tick with a
-// dropped entry. Entries are counted by reading them all, so that is done once for about a
+// A job's past is one small record: what its logs amount to, the latest tick with a dropped
+// entry, and those of the newest dropped success and failure. Entries are counted by reading them all, so that is done once for about a
 // tenth of the number to keep. Until then a job has up to a tenth more, for each replica
 // that adds some. Small numbers are exact.
 //
