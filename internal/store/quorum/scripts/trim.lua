@@ -10,7 +10,7 @@ local function trim(set, last)
   if highest < 0 then return end
   local before = tonumber(redis.call('ZSCORE', set, 'E') or '0')
   local seen, success, failure = string.match(goes[1], '^E(%d+),(%-?%d+),(%-?%d+)$')
-  local known = {-before, -before}
+  local known = {0 - before, 0 - before} -- not -0
   if tonumber(seen or '') == before then known = {tonumber(success), tonumber(failure)} end
   for i = 1, #goes, 2 do
     local tick, outcome = tonumber(goes[i + 1]), string.match(goes[i], '"outcome":"([%l_]+)"')
