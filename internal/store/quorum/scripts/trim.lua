@@ -6,14 +6,14 @@
 local ends = {succeeded = 1, failed = 2, timed_out = 2, lease_lost = 2}
 local function trim(set, last)
   local goes = redis.call('ZRANGE', set, '0', last, 'WITHSCORES')
-  local highest = tonumber(goes[#goes] or '-1')
+  local highest = (goes[#goes] or '-1') + 0 -- an embedded server may say 1e+8, which its tonumber refuses
   if highest < 0 then return end
-  local before = tonumber(redis.call('ZSCORE', set, 'E') or '0')
+  local before = (redis.call('ZSCORE', set, 'E') or '0') + 0
   local seen, success, failure = string.match(goes[1], '^E(%d+),(%-?%d+),(%-?%d+)$')
   local known = {0 - before, 0 - before} -- not -0
   if tonumber(seen or '') == before then known = {tonumber(success), tonumber(failure)} end
   for i = 1, #goes, 2 do
-    local tick, outcome = tonumber(goes[i + 1]), string.match(goes[i], '"outcome":"([%l_]+)"')
+    local tick, outcome = goes[i + 1] + 0, string.match(goes[i], '"outcome":"([%l_]+)"')
     for kind = 1, 2 do
       if tick > math.abs(known[kind]) then
         if ends[outcome or ''] == kind then
