@@ -28,6 +28,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 		return map[string]func(*rapid.T){
 			"record":     func(rt *rapid.T) { d.record(rt, lua.record) },
 			"run":        d.run,
+			"run too":    d.run,
 			"record too": func(rt *rapid.T) { d.record(rt, lua.record) },
 			"read":       func(rt *rapid.T) { d.read(rt, lua.read) },
 			"read too":   func(rt *rapid.T) { d.read(rt, lua.read) },
@@ -95,7 +96,7 @@ func (d differ) run(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	kind := rapid.SampledFrom([]string{"F", "L", "S"}).Draw(rt, "kind")
-	note := "schedule|" + text
+	note := "schedule|" + text + rapid.SampledFrom([]string{"", `{"outcome":"succeeded"}`, `{"outcome":"failed"}`, `{"outcome":"lease_lost","stale":1}`, `{"outcome":"cancelled"}`}).Draw(rt, "end")
 	if kind == "S" {
 		note = packed(text, "v", rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "overlaps"))
 	}
