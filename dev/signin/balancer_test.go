@@ -25,7 +25,7 @@ func testBalancer(t *testing.T) {
 	address := trusted + ":" + servertest.FreePort(t)
 	s.startProxy(address, s.proxyConfig(
 		`https_address = "0.0.0.0:443"`, "", `tls_cert_file = "/etc/oauth2-proxy/cert.pem"`, "", `tls_key_file = "/etc/oauth2-proxy/key.pem"`, "",
-	)+s.page.block(t, "toml", 2, "10.0.0.7:4180", address, "10.0.0.5", balancerAddress))
+	)+s.page.block(t, "toml", 2, "10.0.0.7:4180", address))
 	balancer := s.balancer(address)
 
 	ann := s.browser(balancer)

@@ -123,6 +123,9 @@ func testWithoutLogin(s *site, proxy string) {
 		s.wantsLogin(stranger, http.MethodGet, path)
 	}
 	s.wantsLogin(stranger, http.MethodPost, pausePath)
+	if to := s.redirected(stranger, http.MethodGet, "/"); !strings.Contains(to, "code_challenge_method=S256") || !strings.Contains(to, "nonce=") {
+		s.t.Errorf("a login begins at %s, without a code challenge or a nonce", to)
+	}
 	s.do(stranger, http.MethodGet, home+"/ping", "").wants(s.t, http.StatusOK, "OK")
 	for _, header := range [][]string{nil, {"Authorization", "Bearer " + s.token}} {
 		got := s.do(stranger, http.MethodGet, home+"/api/v1/jobs", "", header...)
@@ -137,7 +140,7 @@ func testSignOut(s *site, proxy string) {
 	s.logIn(ann, "ann@example.com")
 	copied.Jar.SetCookies(homeURL, ann.Jar.Cookies(homeURL))
 	events := s.events(ann)
-	s.wantsRedirect(ann, http.MethodGet, "/oauth2/sign_out", "/")
+	s.redirected(ann, http.MethodGet, "/oauth2/sign_out")
 	s.wantsLogin(ann, http.MethodGet, "/")
 	s.wantsLogin(ann, http.MethodPost, pausePath)
 

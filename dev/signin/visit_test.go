@@ -81,20 +81,20 @@ func (s *site) command(client *http.Client, address, reason string, headers ...s
 	return s.do(client, http.MethodPost, address+"/api/v1"+pausePath, string(body), append([]string{"Content-Type", "application/json"}, headers...)...)
 }
 
-// wantsRedirect fails the test unless the request is redirected to an address that begins so.
-func (s *site) wantsRedirect(client *http.Client, method, path, to string, headers ...string) {
+// redirected returns where a request is redirected to; "" for nowhere.
+func (s *site) redirected(client *http.Client, method, path string, headers ...string) string {
 	s.t.Helper()
 	still := *client
 	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	if got := s.do(&still, method, home+path, "", headers...); got.status != http.StatusFound || !strings.HasPrefix(got.location, to) {
-		s.t.Errorf("%s: status %d, location %q, want a redirect to %s", got.request, got.status, got.location, to)
-	}
+	return s.do(&still, method, home+path, "", headers...).location
 }
 
 // wantsLogin fails the test unless the proxy sends the client to the provider.
 func (s *site) wantsLogin(client *http.Client, method, path string, headers ...string) {
 	s.t.Helper()
-	s.wantsRedirect(client, method, path, s.provider.Issuer(), headers...)
+	if to := s.redirected(client, method, path, headers...); !strings.HasPrefix(to, s.provider.Issuer()) {
+		s.t.Errorf("%s %s redirects to %q, want the provider", method, path, to)
+	}
 }
 
 // audited fails the test unless this is the latest command.
