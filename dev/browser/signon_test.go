@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// testSignOn leaves a page open while its user is logged out at a proxy for single sign-on. The page says so, and
-// is live again after the next login, in another tab.
+// testSignOn opens a page through a proxy for single sign-on, which then logs the user out. The page says so, and
+// has live updates again after the next login in another tab.
 func testSignOn(t *testing.T, browser *chromium, home string) {
 	at, err := url.Parse(home)
 	if err != nil {
@@ -23,7 +23,7 @@ func testSignOn(t *testing.T, browser *chromium, home string) {
 	t.Cleanup(provider.Close)
 	var out atomic.Bool
 	var refusedOnce sync.Once
-	refused := make(chan struct{}) // a stream of events, which the browser then gives up
+	refused := make(chan struct{}) // closed after the proxy has refused a stream; the browser does not ask again
 	replica := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: at.Scheme, Host: at.Host})
 		r.Out.SetBasicAuth("viewer", password)

@@ -34,7 +34,7 @@ func testBalancer(t *testing.T) {
 	if got.wants(t, http.StatusOK, "ann@example.com, operator"); got.protocol != "HTTP/2.0" {
 		t.Errorf("the balancer speaks %s", got.protocol)
 	}
-	s.audited("ann@example.com@"+atHome, "by the balancer", "")
+	s.audited("ann@example.com@"+browserAddress, "by the balancer", "")
 	events := s.events(ann)
 	s.submit(ann, pausePath, "to see an event")
 	events.next("event: act")

@@ -8,6 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/oauth2-proxy/mockoidc"
+
+	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // TestPage holds docs/oauth2-proxy.md to what oauth2-proxy and a replica do with the configurations on it.
@@ -20,13 +25,14 @@ func TestPage(t *testing.T) {
 	// A proxy that collected what it passes on would keep an event for an hour.
 	proxy := s.newProxy("flush_interval = \"1h\"\n")
 
-	t.Run("people log in at the provider, and their roles are Quorate's", s.on(proxy, testRoles))
-	t.Run("nobody passes as somebody else", s.on(proxy, testForged))
-	t.Run("only pages of the dashboard act", s.on(proxy, testOrigins))
-	t.Run("a proxy is believed at its address alone", s.on(proxy, testStraight))
+	t.Run("users of the provider have roles of Quorate", s.on(proxy, testRoles))
+	t.Run("headers of a browser name no user", s.on(proxy, testForged))
+	t.Run("pages of other origins cannot act", s.on(proxy, testOrigins))
+	t.Run("the header counts from the address of the proxy alone", s.on(proxy, testStraight))
 	t.Run("events come at once", s.on(proxy, testEvents))
 	t.Run("without a login the proxy answers", s.on(proxy, testWithoutLogin))
-	t.Run("the way out", s.on(proxy, testSignOut))
+	t.Run("logging out", s.on(proxy, testSignOut))
+	t.Run("the provider refuses to renew a login", func(t *testing.T) { testRevoked(s.in(t)) })
 	t.Run("programs may use the proxy", func(t *testing.T) {
 		s := s.in(t)
 		testPrograms(s, s.newProxy(s.page.block(t, "toml", 1)))
@@ -52,19 +58,20 @@ func testRoles(s *site, proxy string) {
 	ann, bob := s.browser(proxy), s.browser(proxy)
 	s.logIn(ann, "ann@example.com").wants(s.t, http.StatusOK, "ann@example.com, operator")
 	s.submit(ann, pausePath, "closing the books").wants(s.t, http.StatusOK, "ann@example.com, operator")
-	s.audited("ann@example.com@"+atHome, "closing the books", "")
+	s.audited("ann@example.com@"+browserAddress, "closing the books", "")
 
 	s.logIn(bob, "bob@example.com").wants(s.t, http.StatusOK, "bob@example.com, viewer")
 	s.submit(bob, pausePath, "curious").wants(s.t, http.StatusForbidden, "needs the role operator")
-	s.audited("bob@example.com@"+atHome, "curious", "refused")
+	s.audited("bob@example.com@"+browserAddress, "curious", "refused")
 
+	s.logIn(s.browser(proxy), "Ann@example.com").wants(s.t, http.StatusForbidden, "Ann@example.com has no role here")
 	s.logIn(s.browser(proxy), "carol@example.com").wants(s.t, http.StatusForbidden, "carol@example.com has no role here")
 	mallory := s.browser(proxy)
 	s.logIn(mallory, "mallory@elsewhere.example").wants(s.t, http.StatusForbidden, "You do not have permission to access this resource.")
 	s.wantsLogin(mallory, http.MethodGet, "/")
 }
 
-// testForged lets somebody with the role viewer send headers that name another user, another address and a token.
+// testForged sends as a viewer headers that name another user, another address and a token.
 func testForged(s *site, proxy string) {
 	forged := []string{"X-Forwarded-For", "10.1.2.3", "Authorization", "Bearer " + s.token}
 	for _, header := range []string{"X-Forwarded-Email", "X_Forwarded_Email", "X-Forwarded-User", "X-Forwarded-Preferred-Username"} {
@@ -75,17 +82,17 @@ func testForged(s *site, proxy string) {
 	s.logIn(bob, "bob@example.com")
 	s.do(bob, http.MethodGet, home+"/", "", forged...).wants(s.t, http.StatusOK, "bob@example.com, viewer")
 	s.submit(bob, pausePath, "as ann", forged...).wants(s.t, http.StatusForbidden, "bob@example.com has role viewer")
-	s.audited("bob@example.com@"+atHome, "as ann", "refused")
+	s.audited("bob@example.com@"+browserAddress, "as ann", "refused")
 }
 
 func testOrigins(s *site, proxy string) {
 	ann := s.browser(proxy)
 	s.logIn(ann, "ann@example.com")
 	s.submit(ann, pausePath, "an old browser", "Sec-Fetch-Site", "").wants(s.t, http.StatusOK, "ann@example.com")
-	s.audited("ann@example.com@"+atHome, "an old browser", "")
+	s.audited("ann@example.com@"+browserAddress, "an old browser", "")
 	const refused = "the request comes from a page of another origin"
-	s.submit(ann, pausePath, "a trap", "Sec-Fetch-Site", "cross-site", "Origin", "https://elsewhere.example").wants(s.t, http.StatusForbidden, refused)
-	s.submit(ann, pausePath, "a trap", "Sec-Fetch-Site", "", "Origin", "https://elsewhere.example").wants(s.t, http.StatusForbidden, refused)
+	s.submit(ann, pausePath, "forged", "Sec-Fetch-Site", "cross-site", "Origin", "https://elsewhere.example").wants(s.t, http.StatusForbidden, refused)
+	s.submit(ann, pausePath, "forged", "Sec-Fetch-Site", "", "Origin", "https://elsewhere.example").wants(s.t, http.StatusForbidden, refused)
 }
 
 // testStraight sends requests to the replica, past the proxy.
@@ -144,17 +151,34 @@ func testSignOut(s *site, proxy string) {
 	s.wantsLogin(ann, http.MethodGet, "/")
 	s.wantsLogin(ann, http.MethodPost, pausePath)
 
-	// What the page says of the time after it.
+	// Limits that the page names.
 	s.do(copied, http.MethodGet, home+"/", "").wants(s.t, http.StatusOK, "ann@example.com, operator")
-	s.command(s.client(elsewhere), "http://"+s.quorate, "after the way out", "Authorization", "Bearer "+s.token)
+	s.command(s.client(elsewhere), "http://"+s.quorate, "after logging out", "Authorization", "Bearer "+s.token)
 	events.next("event: act")
+}
+
+// testRevoked lets the provider refuse to renew a login.
+func testRevoked(s *site) {
+	address := trusted + ":" + servertest.FreePort(s.t)
+	s.startProxy(address, s.proxyConfig("0.0.0.0:443", address, `cookie_refresh = "1h"`, `cookie_refresh = "1s"`))
+	ann := s.browser(address)
+	s.logIn(ann, "ann@example.com").wants(s.t, http.StatusOK, "ann@example.com, operator")
+	for range 2 { // the proxy tries two ways to send its secret
+		s.provider.QueueError(&mockoidc.ServerError{Code: http.StatusBadRequest, Error: mockoidc.InvalidGrant})
+	}
+	for until := time.Now().Add(patience); s.redirected(ann, http.MethodGet, "/") == ""; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(until) {
+			s.t.Fatal("the login continues")
+		}
+	}
+	s.wantsLogin(ann, http.MethodGet, "/")
 }
 
 // testPrograms lets requests for the API through without a login.
 func testPrograms(s *site, proxy string) {
 	program, ann := s.browser(proxy), s.browser(proxy)
 	s.command(program, home, "by a program", "Authorization", "Bearer "+s.token).wants(s.t, http.StatusOK, "")
-	s.audited("deploy@"+atHome, "by a program", "")
+	s.audited("deploy@"+browserAddress, "by a program", "")
 	const refused = "this needs the role operator"
 	s.command(program, home, "by nobody").wants(s.t, http.StatusUnauthorized, refused)
 	s.command(program, home, "as ann", "X-Forwarded-Email", "ann@example.com").wants(s.t, http.StatusUnauthorized, refused)
@@ -162,6 +186,6 @@ func testPrograms(s *site, proxy string) {
 
 	s.logIn(ann, "ann@example.com")
 	s.command(ann, home, "by ann").wants(s.t, http.StatusOK, "")
-	s.audited("ann@example.com@"+atHome, "by ann", "")
+	s.audited("ann@example.com@"+browserAddress, "by ann", "")
 	s.events(ann)
 }

@@ -28,7 +28,7 @@ const home = "https://cron.example.com"
 const (
 	trusted   = "127.0.0.1"
 	elsewhere = "127.0.0.2"
-	atHome    = "127.0.0.3" // browsers
+	browserAddress    = "127.0.0.3" // browsers
 )
 
 // A site is a replica and a provider, for proxies.
@@ -130,7 +130,7 @@ func (s *site) browser(proxy string) *http.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	client := s.client(atHome)
+	client := s.client(browserAddress)
 	client.Jar = jar
 	transport := client.Transport.(*http.Transport)
 	dial := transport.DialContext

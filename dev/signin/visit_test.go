@@ -59,7 +59,7 @@ func (s *site) do(client *http.Client, method, address, body string, headers ...
 	return answer{method + " " + address, reply.Proto, reply.StatusCode, reply.Header.Get("Location"), string(text)}
 }
 
-// logIn opens the dashboard as somebody whom the provider knows by the address.
+// logIn opens the dashboard as a user with this e-mail address.
 func (s *site) logIn(client *http.Client, email string) answer {
 	s.t.Helper()
 	s.provider.QueueUser(&mockoidc.MockUser{Subject: "id-of-" + email, Email: email, EmailVerified: true})
@@ -84,9 +84,9 @@ func (s *site) command(client *http.Client, address, reason string, headers ...s
 // redirected returns where a request is redirected to; "" for nowhere.
 func (s *site) redirected(client *http.Client, method, path string, headers ...string) string {
 	s.t.Helper()
-	still := *client
-	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return s.do(&still, method, home+path, "", headers...).location
+	direct := *client
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s.do(&direct, method, home+path, "", headers...).location
 }
 
 // wantsLogin fails the test unless the proxy sends the client to the provider.
