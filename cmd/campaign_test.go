@@ -42,6 +42,7 @@ func TestCampaignEveryTickOnce(t *testing.T) {
 			t.Errorf("tick %s is %s (%s): nothing was in its way", row.Tick, row.Outcome, output.Dash(row.Reason))
 		}
 	}
+	c.CheckReads()
 	won := winners(lines)
 	if len(won) < 2 {
 		t.Errorf("one replica won everything: %v", won)
@@ -107,6 +108,9 @@ jobs:
 		kills++
 		c.Start(winner.ID)
 		c.Ready()
+		if kills == 1 {
+			c.CheckReads()
+		}
 	}
 	c.Wait(time.Until(began.Add(length)))
 	c.Drain()
@@ -120,6 +124,7 @@ jobs:
 			t.Errorf("tick %s was skipped without saying until when: %s", row.Tick, output.Dash(row.Reason))
 		}
 	}
+	c.CheckReads()
 	t.Logf("%d kills, %d lines, wins %v", kills, len(lines), winners(lines))
 }
 

@@ -30,7 +30,7 @@ func TestCampaign(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.StartDivisible(t, 3)
 	c := campaigntest.New(t)
-	c.Facts.Clockless = true
+	c.Store, c.Facts.Clockless = new(Store), true
 	section := func(urls []string) string {
 		return fmt.Sprintf("etcd: {endpoints: [%s], timeout: %s}\ndefaults: {history: {keep: 1000}}", strings.Join(urls, ", "), campaigntest.Timeout)
 	}

@@ -99,7 +99,7 @@ func campaign(t *testing.T) bool {
 			judge(c, dir)
 		}
 	})
-	c.Facts.Clockless = true
+	c.Store, c.Facts.Clockless = new(Store), true
 	section := func(servers []string) string {
 		return fmt.Sprintf("zookeeper: {servers: ['%s'], timeout: %s}\ndefaults: {history: {keep: 1000}}", strings.Join(servers, "', '"), campaigntest.Timeout)
 	}

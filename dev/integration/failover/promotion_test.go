@@ -39,6 +39,9 @@ func promote(t *testing.T, synchronous bool, times int, settings ...string) {
 	c.Begin()
 	for n := range times {
 		c.failover(n)
+		if n == times/2 {
+			c.CheckReads()
+		}
 	}
 	c.Finish()
 }

@@ -47,6 +47,9 @@ func TestCampaignSentinel(t *testing.T) {
 			times := length.Of(1, 6)
 			for n := range times {
 				c.failover((part + n) % kindsOfFailover)
+				if n == times/2 {
+					c.CheckReads()
+				}
 			}
 			c.Finish()
 			t.Logf("%v without a tick for each failover", (c.away / time.Duration(times)).Round(10*time.Millisecond))
@@ -59,8 +62,12 @@ func TestCampaignSentinel(t *testing.T) {
 func TestCampaignBehind(t *testing.T) {
 	t.Parallel()
 	c := newSentinels(t, 0)
-	for range length.Of(1, 30) {
+	times := length.Of(1, 30)
+	for n := range times {
 		c.failover(kindsOfFailover)
+		if n == times/2 {
+			c.CheckReads()
+		}
 	}
 	c.Finish()
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/checker"
+	"github.com/quorate/quorate/dev/testkit/readmodel"
+	"github.com/quorate/quorate/internal/config/connect"
 )
 
 // Times in the configuration.
@@ -40,6 +42,8 @@ type Campaign struct {
 	Rand   *rand.Rand
 	Config string // the path of the configuration
 	Sink   string // the file that jobs write to
+	// Store is that of the configuration if it is neither Redis nor PostgreSQL.
+	Store connect.Server
 	// Replicas are the last process of each.
 	Replicas map[string]*Replica
 	// Facts are what is true of the store: whether it forgets, and when it hung.
@@ -52,6 +56,7 @@ type Campaign struct {
 	outsiders    string // the path of its configuration
 	incarnations []*Replica
 	faults       map[string]int
+	session      readmodel.Session
 }
 
 var seed = flag.Uint64("campaign", 0, "the seed of the campaigns; 0: a new one")

@@ -27,7 +27,7 @@ func (c *Campaign) Report(wrong []string) {
 }
 
 // End waits until the last ticks are settled, and checks all of them, before and after the
-// replicas have ended. It returns what is wrong.
+// replicas have ended, and then what pages say of them. It returns what is wrong.
 func (c *Campaign) End() (wrong []string) {
 	c.Helper()
 	to := time.Now().Add(time.Second)
@@ -53,7 +53,7 @@ func (c *Campaign) End() (wrong []string) {
 	}
 	c.Wait(3 * time.Second) // ticks come that nobody decides
 	_, untrue = c.truth(false)
-	return untrue
+	return append(untrue, c.readsAtEnd()...)
 }
 
 // Due says that a job has ticks that must be in the ledger, after an instant, up to another.

@@ -11,5 +11,7 @@
 //	c.Storm(5, slices.Concat(c.ReplicaFaults(), c.MemberFaults(members, leader)))
 //	c.Finish()
 //
+// While it storms and at its end, package readmodel compares what pages say of the jobs with the ledger.
+//
 // What the store may have forgotten, and when it hung, goes into [Campaign.Facts].
 package campaigntest

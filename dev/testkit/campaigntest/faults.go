@@ -2,6 +2,7 @@ package campaigntest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -12,14 +13,19 @@ type Fault struct {
 	Do   func()
 }
 
-// Storm does each fault so many times, in any order.
+// Storm does each fault so many times, in any order. After the first that kills, it checks what pages say.
 func (c *Campaign) Storm(times int, faults []Fault) {
 	c.Helper()
+	checked := false
 	for _, n := range c.Rand.Perm(times * len(faults)) {
 		f := faults[n%len(faults)]
 		c.Note(f.What)
 		f.Do()
 		c.Ready()
+		if !checked && strings.Contains(f.What, "killed") {
+			checked = true
+			c.CheckReads()
+		}
 		c.Wait(c.UpTo(1500 * time.Millisecond))
 	}
 }

@@ -79,7 +79,7 @@ func newDotChart(show times, ticks []view.Tick, period, limit time.Duration) *do
 	}
 	c.About = "How long the latest " + view.Count(len(ticks), "tick", "ticks") + " took, at most " + view.Span(most)
 	if list := took(ticks, show.Now); len(list) > 0 {
-		c.About += "; of " + view.Count(len(list), "success", "successes") + " p50 " + view.Span(quantile(list, 0.5)) + ", p95 " + view.Span(quantile(list, 0.95))
+		c.About += "; of " + view.Count(len(list), "success", "successes") + " p50 " + view.Span(view.Quantile(list, 0.5)) + ", p95 " + view.Span(view.Quantile(list, 0.95))
 	}
 	return c
 }

@@ -39,7 +39,7 @@ func (data *clusterData) incidents() (list []incident, more int) {
 	}
 	var misses []miss
 	for _, key := range data.directory.Keys {
-		for _, e := range data.within(data.trouble[key]) {
+		for _, e := range data.trouble[key].EventsSince(data.from) {
 			if e.Outcome == ledger.Missed {
 				misses = append(misses, miss{key, e})
 			}

@@ -141,7 +141,7 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 			text += " for " + view.Span(max(0, d))
 		}
 		if len(durations) >= leastRuns {
-			text += ", usually " + view.Span(quantile(durations, 0.5))
+			text += ", usually " + view.Span(view.Quantile(durations, 0.5))
 		}
 		return line{view.Sentence{Level: view.Good, Text: text + "."}, v.To("/runs", ticks[running].Page)}
 	case ended == 0:

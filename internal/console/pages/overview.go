@@ -370,8 +370,8 @@ func (data *clusterData) running() (list []running) {
 			one := running{Job: data.nameOf(key), ID: e.ID(data.nameOf(key)), Replica: e.Replica, since: e.Started}
 			if !e.Started.IsZero() {
 				one.For = view.Span(max(0, data.asOf().Sub(e.Started)))
-				if took := succeeded(data.past[key].Events); len(took) >= leastRuns {
-					one.For += " of about " + view.Span(quantile(took, 0.5))
+				if took := view.Durations(data.past[key].Events); len(took) >= leastRuns {
+					one.For += " of about " + view.Span(view.Quantile(took, 0.5))
 				}
 			}
 			list = append(list, one)

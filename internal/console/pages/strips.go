@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,15 +32,6 @@ func (g grid) at(t time.Time) int {
 		return -1
 	}
 	return min(int(t.Sub(g.from)/g.cell), g.n-1)
-}
-
-// within are the events of a job in the range.
-func (g grid) within(p view.Past) []view.Event {
-	end := len(p.Events)
-	for end > 0 && p.Events[end-1].At.Before(g.from) {
-		end--
-	}
-	return p.Events[:end]
 }
 
 // A jobTimes shows a job over time.
@@ -111,7 +101,7 @@ func newStrip(g grid, p view.Past, show times, incidents []incident) strip {
 		}
 	}
 	worst, words := make([]string, g.n), make([]map[string]int, g.n)
-	total, events := map[string]int{}, g.within(p)
+	total, events := map[string]int{}, p.EventsSince(g.from)
 	fill := func(from, to int, class string) {
 		for at := max(0, from); at <= to; at++ {
 			if worst[at] == "" || rank(class) > rank(worst[at]) {
@@ -181,22 +171,6 @@ func counted(words map[string]int) string {
 // leastRuns is how many runs say something about the next one.
 const leastRuns = 5
 
-// succeeded has the durations of successes, newest first.
-func succeeded(events []view.Event) (took []time.Duration) {
-	for _, e := range events {
-		if e.Outcome == ledger.Succeeded && e.Took > 0 {
-			took = append(took, e.Took)
-		}
-	}
-	return took
-}
-
-// quantile is the smallest that so large a part does not exceed.
-func quantile(list []time.Duration, part float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(list))
-	return sorted[max(0, int(math.Ceil(part*float64(len(sorted))))-1)]
-}
-
 // What makes a trend: the median of the newer half of the runs against that of the older half.
 const (
 	trendFactor = 1.25
@@ -209,7 +183,7 @@ func trendOf(took []time.Duration) *trend {
 	if half < leastRuns {
 		return nil
 	}
-	now, before := quantile(took[:half], 0.5), quantile(took[len(took)-half:], 0.5)
+	now, before := view.Quantile(took[:half], 0.5), view.Quantile(took[len(took)-half:], 0.5)
 	text := fmt.Sprintf("median of the newer %d runs %s, of the %d before them %s", half, view.Span(now), half, view.Span(before))
 	switch {
 	case float64(now) > trendFactor*float64(before) && now-before > trendLeast:
@@ -303,11 +277,11 @@ func (data *clusterData) row(key string, incidents []incident) jobTimes {
 	if need, is := data.needOf(key); is {
 		row.Mark = markOf(need.Last.Outcome)
 	}
-	took := succeeded(data.within(past))
-	if len(took) == 0 {
+	took, figures := view.Durations(past.EventsSince(data.from)), past.Figures(data.from)
+	if figures.Timed == 0 {
 		return row
 	}
-	row.P50, row.P95, row.Trend = view.Span(quantile(took, 0.5)), view.Span(quantile(took, 0.95)), trendOf(took)
+	row.P50, row.P95, row.Trend = view.Span(figures.P50), view.Span(figures.P95), trendOf(took)
 	var values []float64
 	for _, t := range slices.Backward(took[:min(len(took), sparkRuns)]) {
 		values = append(values, t.Seconds())
@@ -332,10 +306,10 @@ func (data *clusterData) counters() []counter {
 	runs, failures := 0, 0
 	for key, p := range data.past {
 		jitter := data.directory.Last[key].Jitter > 0
-		for _, e := range data.within(p) {
+		runs += p.Figures(data.from).Runs
+		for _, e := range p.EventsSince(data.from) {
 			if e.Ran {
 				ran[data.at(e.At)]++
-				runs++
 			}
 			if e.Delay >= 0 && !jitter {
 				delays = append(delays, e.Delay)
@@ -343,10 +317,10 @@ func (data *clusterData) counters() []counter {
 		}
 	}
 	for _, p := range data.trouble {
-		for _, e := range data.within(p) {
+		failures += p.Figures(data.from).Failures
+		for _, e := range p.EventsSince(data.from) {
 			if e.Failed() {
 				failed[data.at(e.At)]++
-				failures++
 			}
 		}
 	}
@@ -371,7 +345,7 @@ func (data *clusterData) counters() []counter {
 	}
 	delay := counter{Name: "Start delay, p95", Value: "–", About: "no start to measure"}
 	if len(delays) > 0 {
-		delay.Value = view.Span(quantile(delays, 0.95))
+		delay.Value = view.Span(view.Quantile(delays, 0.95))
 		delay.About = view.Join(" ", "from the tick to its start,", view.Count(len(delays), "run", "runs"), of)
 	}
 	return append(list, delay, data.nodeCounter(), data.replicaCounter())
