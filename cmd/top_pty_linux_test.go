@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/top"
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/dev/testkit/redistest"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
 )
 
@@ -195,6 +197,83 @@ func TestTopOnATerminal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTopActs: keys trigger, pause and resume a job once that is confirmed, with an entry in the
+// audit log, and show the job. A refusal is shown, too.
+func TestTopActs(t *testing.T) {
+	t.Parallel()
+	token, stored := gate.NewToken()
+	addr := freeAddr(t)
+	config := writeConfig(t, redistest.StartN(t, 3), `
+http: {listen: "`+addr+`", users: {eve: {role: viewer, token: "`+stored+`"}}}
+jobs:
+  other: {func: exec, schedule: "@yearly", params: {command: [echo, hello]}}
+  report: {func: exec, schedule: "@yearly", params: {command: [echo, hello]}}
+`)
+	initNew(t, config)
+	campaigntest.Start(t, config, "a")
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := openPty(t, 100, 24)
+	_, ended := topProcess(t, p, "-c", config, "--set", "redis/node_timeout=700ms", "--as", "ann")
+	store := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
+	p.shows("·  report")
+	p.press("/REPO")
+	p.shows("/REPO█")
+	p.press("\r\x1b[B\x1bOA") // an arrow down, and one up
+	p.shows("·▸ report")
+	p.press("t")
+	p.shows("Trigger report now? y/n")
+	p.press("jn")
+	p.press("t")
+	p.shows("Trigger report now? y/n")
+	if rows := ask[view.Command](store, "audit"); len(rows) != 0 {
+		t.Errorf("before the answer there is %+v", rows)
+	}
+	p.press("y")
+	p.shows("report: requested run report@")
+	p.press("p")
+	p.shows("Pause report. Reason: ")
+	p.press("the bank is down\r")
+	p.shows(`Pause report, reason "the bank is down", skipping its ticks until it is resumed? y/n`)
+	p.press("y")
+	p.shows("report: paused by ann; replicas follow within two seconds")
+	p.press("\r")
+	p.shows("Its ticks are skipped: ")
+	p.shows("Schedule  @yearly")
+	p.shows("Policies  ")
+	p.shows("succeeded")
+	p.press("p")
+	p.shows("Resume report? It was paused by ann at ")
+	p.press("y")
+	p.shows("report: resumed by ann; replicas follow within two seconds")
+	p.press("\x1b") // alone
+	p.shows("NEXT\r\n")
+	p.press("q")
+	if err := <-ended; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	var audit []string
+	for _, c := range ask[view.Command](store, "audit") {
+		audit = append(audit, strings.Join([]string{string(c.Kind), c.Target(), view.Text(c.By), view.Text(c.Reason)}, " "))
+	}
+	if got := strings.Join(audit, "; "); got != "resume report ann ; pause report ann the bank is down; trigger report ann " {
+		t.Errorf("the audit log has %q", got)
+	}
+
+	p = openPty(t, 100, 24)
+	topProcess(t, p, "--server", "http://"+addr, "--token-file", file)
+	p.shows("·  report")
+	p.press("/rep\rt")
+	p.shows("Trigger report. Reason: █")
+	p.press("why not\ry")
+	p.shows("trigger of report: ")
+	p.shows("viewer")
+	p.press("\r")
+	p.shows("Schedule  @yearly")
 }
 
 // stopped reports whether a process was stopped by a signal.
