@@ -23,6 +23,7 @@ import (
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // A pty is a terminal, with the test as its user.
@@ -274,6 +275,78 @@ jobs:
 	p.shows("viewer")
 	p.press("\r")
 	p.shows("Schedule  @yearly")
+}
+
+// A slowCluster answers about single jobs, and to commands, only when it is told to.
+type slowCluster struct {
+	view.Service
+	jobs, commands chan struct{}
+}
+
+func (slowCluster) Nodes(context.Context) ([]view.Node, error)       { return nil, nil }
+func (slowCluster) Replicas(context.Context) ([]view.Replica, error) { return nil, nil }
+func (slowCluster) Pauses(context.Context) ([]view.Command, error)   { return nil, nil }
+func (slowCluster) Next(_ context.Context, _ string, now time.Time, _ int) ([]view.Next, error) {
+	return []view.Next{{Job: "report", Tick: *view.Stamp(now.Add(time.Hour))}, {Job: "second", Tick: *view.Stamp(now.Add(2 * time.Hour))}}, nil
+}
+
+func (slowCluster) Ticks(context.Context, view.EntryQuery) (view.Page[view.Tick], error) {
+	return view.Page[view.Tick]{}, nil
+}
+
+func (c slowCluster) Jobs(ctx context.Context, _ view.JobQuery) (p view.Page[view.Job], err error) {
+	select {
+	case <-c.jobs:
+		return p, nil
+	case <-ctx.Done():
+		return p, ctx.Err()
+	}
+}
+
+func (c slowCluster) Trigger(ctx context.Context, command commands.Command) (view.Command, error) {
+	<-c.commands
+	return view.Command{}, errors.Join(ctx.Err(), errors.New("the store refuses "+string(command.Kind)+" by "+command.By))
+}
+
+// TestTopNeverWaits: keys work while the cluster does not answer. Once given, a command is awaited
+// even when the user quits, and its failure is reported.
+func TestTopNeverWaits(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "1")
+	c := slowCluster{jobs: make(chan struct{}), commands: make(chan struct{})}
+	p := openPty(t, 80, 24)
+	ended := make(chan error, 1)
+	var run sync.WaitGroup
+	run.Go(func() {
+		ended <- top.Run(t.Context(), p.back, p.back, cluster.Cluster{Service: c}, top.Options{Every: time.Hour, Back: time.Hour, By: "ann"})
+	})
+	t.Cleanup(run.Wait)
+	p.shows("·▸ report")
+	p.press("\r")
+	p.shows("Reading the job …")
+	p.press("\x1b")
+	p.shows("·▸ report")
+	p.press("j\r")
+	p.shows("second\r\n")
+	p.shows("Reading the job …")
+	p.shows("Reading the job …") // the second ticker draws again: nothing was read
+	c.jobs <- struct{}{}
+	p.shows("No replica has published this job.")
+	p.press("ty")
+	p.shows("Waiting for the trigger of second …")
+	p.press("ty")
+	p.shows("Not done: the last command is not answered yet.")
+	p.press("\x03")
+	p.shows(leaveScreen)
+	select {
+	case err := <-ended:
+		t.Errorf("it does not wait for the command: %v", err)
+	default:
+	}
+	close(c.commands)
+	if err := <-ended; err == nil || err.Error() != "the store refuses trigger by ann" {
+		t.Errorf("it ends with %v", err)
+	}
 }
 
 // stopped reports whether a process was stopped by a signal.

@@ -57,11 +57,16 @@ func replicaLines(r view.Replica, v layout, asOf time.Time) []textLine {
 	}
 	facts := []view.Fact{
 		{Name: "Runs", Text: cmp.Or(strings.Join(r.Running, ", "), "nothing now")},
-		{Name: "Process", Text: fmt.Sprintf("%d on %s", r.PID, r.Host)}, {Name: "Program", Text: view.Text(r.Program)}, {Name: "Version", Text: r.Version},
+		{Name: "Process", Text: fmt.Sprintf("%d on %s", r.PID, r.Host)},
+		{Name: "Program", Text: view.Text(r.Program)},
+		{Name: "Version", Text: r.Version},
 		{Name: "Started", Text: clockAt(view.Time(r.Started), v.now) + ", " + rough(v.now.Sub(view.Time(r.Started))) + " ago"},
 		{Name: "Last report", Text: rough(v.now.Sub(view.Time(r.Seen))) + " ago"},
-		{Name: "Jobs", Text: count(r.Jobs)}, {Name: "Claims since its start", Text: count(r.Won)}, {Name: "Clock", Text: r.Clock()},
-		{Name: "Configuration", Text: view.Text(r.ConfigHash)}, {Name: "Labels", Text: labels(r.Labels)},
+		{Name: "Jobs", Text: count(r.Jobs)},
+		{Name: "Claims since its start", Text: count(r.Won)},
+		{Name: "Clock", Text: r.Clock()},
+		{Name: "Configuration", Text: view.Text(r.ConfigHash)},
+		{Name: "Labels", Text: labels(r.Labels)},
 	}
 	return append(lines, factLines(facts, v.width)...)
 }
@@ -69,10 +74,15 @@ func replicaLines(r view.Replica, v layout, asOf time.Time) []textLine {
 func nodeLines(n view.Node, v layout) []textLine {
 	lines := wrappedSentence(n.Level(), view.Join(": ", n.State, output.NodeNotes(n)), v.width)
 	facts := []view.Fact{
-		{Name: "Address", Text: n.URL}, {Name: "Version", Text: view.Text(n.Version)}, {Name: "Role", Text: view.Text(n.Role)},
-		{Name: "Request takes", Text: strings.Trim(output.Millis(n.RTTMillis), "-")}, {Name: "Clock", Text: strings.TrimPrefix(clockOffset(n), "clock ")},
-		{Name: "Remembers claims since", Text: view.Text(n.Since)}, {Name: "Votes on all ticks at", Text: view.Text(n.VouchesAt)},
-		{Name: "Persistence", Text: view.Text(n.Persistence)}, {Name: "Eviction", Text: view.Text(n.Eviction)},
+		{Name: "Address", Text: n.URL},
+		{Name: "Version", Text: view.Text(n.Version)},
+		{Name: "Role", Text: view.Text(n.Role)},
+		{Name: "Request takes", Text: strings.Trim(output.Millis(n.RTTMillis), "-")},
+		{Name: "Clock", Text: strings.TrimPrefix(clockOffset(n), "clock ")},
+		{Name: "Remembers claims since", Text: view.Text(n.Since)},
+		{Name: "Votes on all ticks at", Text: view.Text(n.VouchesAt)},
+		{Name: "Persistence", Text: view.Text(n.Persistence)},
+		{Name: "Eviction", Text: view.Text(n.Eviction)},
 		{Name: "Nodes of its list", Text: strings.Join(n.Members, ", ")},
 	}
 	return append(lines, factLines(facts, v.width)...)

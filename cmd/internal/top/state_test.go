@@ -167,11 +167,11 @@ func TestTopOrders(t *testing.T) {
 	} {
 		text := u.presses(tc.keys).sees()
 		_, after, found := strings.Cut(text, tc.title+"\n")
-		jobs := ""
+		var names []string
 		for _, line := range strings.Split(after, "\n")[:min(3, strings.Count(after, "\n"))] {
-			jobs += strings.Fields(line)[2]
+			names = append(names, strings.Fields(line)[2])
 		}
-		if !found || jobs != tc.jobs {
+		if jobs := strings.Join(names, ""); !found || jobs != tc.jobs {
 			t.Errorf("want %s: %s, got %s in\n%s", tc.title, tc.jobs, jobs, text)
 		}
 	}
@@ -236,7 +236,7 @@ func TestTopPages(t *testing.T) {
 		t.Errorf("Enter asks for %+v", u.last)
 	}
 	u.layout.state = u.layout.arrived(detail("nightly-report"))
-	if u.presses(pageDown + pageDown + pageDown + pageDown).layout.page.scroll != u.presses("j").layout.page.scroll {
+	if u.presses(pageDown+pageDown+pageDown+pageDown).layout.page.scroll != u.presses("j").layout.page.scroll {
 		t.Error("the page scrolls beyond its end")
 	}
 	u = newUser(troubled(), 80, 24).presses("\t\t\t\r")
