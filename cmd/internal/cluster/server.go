@@ -52,7 +52,7 @@ func NewServer(address, tokenFile string) (Cluster, error) {
 		}
 		s.token = strings.TrimSpace(string(text))
 	}
-	return Cluster{s, u.Host}, nil
+	return Cluster{Service: s, Name: u.Host, NeedsReason: true}, nil
 }
 
 // call makes one request.
