@@ -94,7 +94,7 @@ func newCourse(name string, values []time.Duration) course {
 	for _, d := range values {
 		all = append(all, float64(d))
 	}
-	part := func(part float64) string { return millis(new(quantile(known, part).Seconds() * 1e3)) }
+	part := func(part float64) string { return millis(new(view.Quantile(known, part).Seconds() * 1e3)) }
 	about := fmt.Sprintf("%s p95 %s, at most %s, in %s", name, part(0.95), part(1), view.Count(len(known), "minute", "minutes"))
 	return course{sparkOf(all, 64, 18), about}
 }
