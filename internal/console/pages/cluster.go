@@ -75,7 +75,7 @@ func restartOf(r view.Replica, takers int) string {
 		answer = "no other takes ticks meanwhile"
 	}
 	if len(r.Running) > 0 {
-		answer += "; " + view.And(r.Running) + ", running, has the drain_timeout to end"
+		answer += "; its runs (" + view.And(r.Running) + ") have drain_timeout to end"
 	}
 	return answer
 }
