@@ -240,8 +240,9 @@ func TestTopPages(t *testing.T) {
 		t.Errorf("Enter asks for %+v", u.last)
 	}
 	u.layout.state = u.layout.arrived(detail("nightly-report"))
-	if u.presses(pageDown+pageDown+pageDown+pageDown).layout.page.scroll != u.presses("j").layout.page.scroll {
-		t.Error("the page scrolls beyond its end")
+	bottom := u.presses(end).layout.page.scroll
+	if below := u.presses(pageDown + "j").layout.page.scroll; below != bottom || bottom == 0 {
+		t.Errorf("the page ends at line %d, and scrolls to %d", bottom, below)
 	}
 	u = newUser(troubled(), 80, 24).presses("\t\t\t\r")
 	u.data.replicas = nil
