@@ -25,7 +25,7 @@ const (
 
 // ReadFacts reads the whole ledger, and which jobs are paused.
 func ReadFacts(ctx context.Context, from store.Records) (Facts, error) {
-	f := Facts{Entries: map[string][]ledger.Entry{}, Paused: map[string]bool{}}
+	f := Facts{Entries: map[string][]ledger.Entry{}, Trimmed: map[string]time.Time{}, Paused: map[string]bool{}}
 	published, err := from.Roster.Jobs(ctx)
 	if err != nil {
 		return f, err
@@ -49,6 +49,11 @@ func ReadFacts(ctx context.Context, from store.Records) (Facts, error) {
 		if err != nil {
 			return f, err
 		}
+		begin, err := from.Ledger.Skim(ctx, []ledger.Stretch{{Job: key}}, true)
+		if err != nil {
+			return f, err
+		}
+		f.Trimmed[key] = begin[0].Trimmed
 		f.Entries[key] = append(runs, slices.DeleteFunc(ticks, func(e ledger.Entry) bool { return e.Token != 0 })...)
 	}
 	return f, nil
@@ -167,11 +172,8 @@ func entrySaid(e ledger.Entry) Tick {
 // spanSaid is what a page says of the ticks since a time.
 func spanSaid(name string, plain bool, p view.Past, from time.Time) Span {
 	f := p.Figures(from)
-	s := Span{Name: name, Plain: plain, From: from, Since: f.Since, Known: p.Since, Outcomes: map[ledger.Outcome]int{}, Runs: f.Runs, Failures: f.Failures, Timed: f.Timed, P50: f.P50, P95: f.P95}
-	if len(p.Events) > 0 {
-		s.Oldest = p.Events[len(p.Events)-1].At
-	}
-	for _, e := range p.EventsSince(from) {
+	s := Span{Name: name, Plain: plain, From: from, Since: f.Since, Outcomes: map[ledger.Outcome]int{}, Runs: f.Runs, Failures: f.Failures, Timed: f.Timed, P50: f.P50, P95: f.P95}
+	for _, e := range p.EventsSince(f.Since) {
 		s.Outcomes[e.Outcome]++
 	}
 	return s
