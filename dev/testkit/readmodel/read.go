@@ -62,7 +62,7 @@ func ReadFacts(ctx context.Context, from store.Records) (Facts, error) {
 // ask returns what the read model says now about each job, by its key: the listing of jobs, those in need, a survey
 // that begins now, and the two that the session continues.
 func (s *Session) ask(ctx context.Context, r view.Reader, now time.Time) (map[string][]Answer, error) {
-	r.Standings = new(view.Standings)
+	r.Standings = &s.standings
 	directory, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ type Session struct {
 	Pause time.Duration
 
 	all, trouble view.Survey
+	standings    view.Standings
 	last         time.Time // when it compared last
 }
 
