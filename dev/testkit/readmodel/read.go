@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -60,8 +61,8 @@ func ReadFacts(ctx context.Context, from store.Records) (Facts, error) {
 }
 
 // ask returns what the read model says now about each job, by its key: the listing of jobs, those in need, a survey
-// that begins now, and the two that the session continues.
-func (s *Session) ask(ctx context.Context, r view.Reader, now time.Time) (map[string][]Answer, error) {
+// that begins now, and the two that the session has read last at the other time; zero: never.
+func (s *Session) ask(ctx context.Context, r view.Reader, now, last time.Time) (map[string][]Answer, error) {
 	r.Standings = &s.standings
 	directory, err := r.Directory(ctx)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *Session) ask(ctx context.Context, r view.Reader, now time.Time) (map[st
 	if err != nil {
 		return nil, err
 	}
-	spans, err := s.spans(ctx, r, directory.Keys, newest, now)
+	spans, err := s.spans(ctx, r, directory.Keys, newest, now, last)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +101,11 @@ func (s *Session) ask(ctx context.Context, r view.Reader, now time.Time) (map[st
 }
 
 // spans are what surveys say of the jobs with the keys.
-func (s *Session) spans(ctx context.Context, r view.Reader, keys []string, newest map[string]time.Time, now time.Time) (map[string][]Span, error) {
+func (s *Session) spans(ctx context.Context, r view.Reader, keys []string, newest map[string]time.Time, now, last time.Time) (map[string][]Span, error) {
 	start := now.Add(-view.SurveySpan)
 	continued := start
-	if !s.last.IsZero() {
-		continued = s.last.Add(-late)
+	if !last.IsZero() {
+		continued = last.Add(-late)
 	}
 	spans := map[string][]Span{}
 	for _, of := range []struct {
@@ -123,7 +124,7 @@ func (s *Session) spans(ctx context.Context, r view.Reader, keys []string, newes
 		}
 		for key, past := range pasts {
 			for _, from := range of.from {
-				spans[key] = append(spans[key], spanSaid(of.name, of.survey.Plain, past, from))
+				spans[key] = append(spans[key], spanSaid(fmt.Sprintf("%s of %v", of.name, now.Sub(from).Round(time.Second)), of.survey.Plain, past, from))
 			}
 		}
 	}
