@@ -1,5 +1,8 @@
 package main
 
+// readModel compares what pages and listings say with the whole ledger and the sink. A hundred histories show each lie.
+var readModel = in("dev/testkit/readmodel", "TestReadModelIsTrue").with("-rapid.nofailfile", "-rapid.shrinktime=1s")
+
 var display = promise{
 	page: "operating.md",
 	text: "Commands, pages and metrics show the state of the cluster, and nothing else.",
@@ -27,6 +30,18 @@ var display = promise{
 		}},
 		{"pages: old figures have no age", in(board, "TestPagesWithoutQuorum"), []edit{
 			{web + "pages/visit.go", "v.outdated(at, err)", "_ = at"},
+		}},
+		{"jobs: no success ever, from a bounded window", readModel.saying("last good"), []edit{
+			{"internal/console/view/standing.go", "(!newest.Rest.IsZero() || !newest.Trimmed.IsZero())", "!newest.Trimmed.IsZero()"},
+		}},
+		{"pages: percentiles are also of runs that failed", readModel.saying("runs behind the percentiles"), []edit{
+			{"internal/console/view/figures.go", "if e.Outcome == ledger.Succeeded && e.Took >= 0 {", "if e.Outcome != ledger.Missed && e.Took >= 0 {"},
+		}},
+		{"pages: a survey does not look back a minute", readModel.saying("continued survey"), []edit{
+			{"internal/console/view/survey.go", "k.until.Add(-settlingTime), since)", "k.until, since)"},
+		}},
+		{"pages: a streak is kept while a tick may run again", in("internal/console/view", "TestStandingOfATickThatRunsAgain"), []edit{
+			{"internal/console/view/standing.go", "|| e.Outcome == ledger.Interrupted || e.Outcome == ledger.LeaseLost", ""},
 		}},
 		{"top: text of others steers the terminal", in("cmd/internal/top", "TestTopPassesNothingOn"), []edit{
 			{"cmd/internal/output/output.go", "unicode.IsPrint(r)", "unicode.IsPrint(r) || r > 0"},

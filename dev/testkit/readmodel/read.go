@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ const (
 
 // ReadFacts reads the whole ledger, and which jobs are paused.
 func ReadFacts(ctx context.Context, from store.Records) (Facts, error) {
-	f := Facts{Entries: map[string][]ledger.Entry{}, Paused: map[string]bool{}}
+	f := Facts{Entries: map[string][]ledger.Entry{}, Trimmed: map[string]time.Time{}, Paused: map[string]bool{}}
 	published, err := from.Roster.Jobs(ctx)
 	if err != nil {
 		return f, err
@@ -49,15 +50,20 @@ func ReadFacts(ctx context.Context, from store.Records) (Facts, error) {
 		if err != nil {
 			return f, err
 		}
+		begin, err := from.Ledger.Skim(ctx, []ledger.Stretch{{Job: key}}, true)
+		if err != nil {
+			return f, err
+		}
+		f.Trimmed[key] = begin[0].Trimmed
 		f.Entries[key] = append(runs, slices.DeleteFunc(ticks, func(e ledger.Entry) bool { return e.Token != 0 })...)
 	}
 	return f, nil
 }
 
 // ask returns what the read model says now about each job, by its key: the listing of jobs, those in need, a survey
-// that begins now, and the two that the session continues.
-func (s *Session) ask(ctx context.Context, r view.Reader, now time.Time) (map[string][]Answer, error) {
-	r.Standings = new(view.Standings)
+// that begins now, and the two that the session has read last at the other time; zero: never.
+func (s *Session) ask(ctx context.Context, r view.Reader, now, last time.Time) (map[string][]Answer, error) {
+	r.Standings = &s.standings
 	directory, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +80,7 @@ func (s *Session) ask(ctx context.Context, r view.Reader, now time.Time) (map[st
 	if err != nil {
 		return nil, err
 	}
-	spans, err := s.spans(ctx, r, directory.Keys, newest, now)
+	spans, err := s.spans(ctx, r, directory.Keys, newest, now, last)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +101,11 @@ func (s *Session) ask(ctx context.Context, r view.Reader, now time.Time) (map[st
 }
 
 // spans are what surveys say of the jobs with the keys.
-func (s *Session) spans(ctx context.Context, r view.Reader, keys []string, newest map[string]time.Time, now time.Time) (map[string][]Span, error) {
+func (s *Session) spans(ctx context.Context, r view.Reader, keys []string, newest map[string]time.Time, now, last time.Time) (map[string][]Span, error) {
 	start := now.Add(-view.SurveySpan)
 	continued := start
-	if !s.last.IsZero() {
-		continued = s.last.Add(-late)
+	if !last.IsZero() {
+		continued = last.Add(-late)
 	}
 	spans := map[string][]Span{}
 	for _, of := range []struct {
@@ -118,7 +124,7 @@ func (s *Session) spans(ctx context.Context, r view.Reader, keys []string, newes
 		}
 		for key, past := range pasts {
 			for _, from := range of.from {
-				spans[key] = append(spans[key], spanSaid(of.name, of.survey.Plain, past, from))
+				spans[key] = append(spans[key], spanSaid(fmt.Sprintf("%s of %v", of.name, now.Sub(from).Round(time.Second)), of.survey.Plain, past, from))
 			}
 		}
 	}
@@ -167,11 +173,8 @@ func entrySaid(e ledger.Entry) Tick {
 // spanSaid is what a page says of the ticks since a time.
 func spanSaid(name string, plain bool, p view.Past, from time.Time) Span {
 	f := p.Figures(from)
-	s := Span{Name: name, Plain: plain, From: from, Since: f.Since, Known: p.Since, Outcomes: map[ledger.Outcome]int{}, Runs: f.Runs, Failures: f.Failures, Timed: f.Timed, P50: f.P50, P95: f.P95}
-	if len(p.Events) > 0 {
-		s.Oldest = p.Events[len(p.Events)-1].At
-	}
-	for _, e := range p.EventsSince(from) {
+	s := Span{Name: name, Plain: plain, From: from, Since: f.Since, Outcomes: map[ledger.Outcome]int{}, Runs: f.Runs, Failures: f.Failures, Timed: f.Timed, P50: f.P50, P95: f.P95}
+	for _, e := range p.EventsSince(f.Since) {
 		s.Outcomes[e.Outcome]++
 	}
 	return s

@@ -18,7 +18,8 @@ type Session struct {
 	Pause time.Duration
 
 	all, trouble view.Survey
-	last         time.Time // when it compared last
+	standings    view.Standings
+	last         time.Time // when it read last
 }
 
 // mostTries is how often answers are compared that change, or that are wrong.
@@ -44,8 +45,9 @@ func (s *Session) Compare(ctx context.Context, r view.Reader, quiet bool, sink f
 				return result, context.Cause(ctx)
 			}
 		}
-		now := time.Now()
-		before, err := s.ask(ctx, r, now)
+		now, last := time.Now(), s.last
+		s.last = now
+		before, err := s.ask(ctx, r, now, last)
 		if err != nil {
 			return result, err
 		}
@@ -54,7 +56,7 @@ func (s *Session) Compare(ctx context.Context, r view.Reader, quiet bool, sink f
 			return result, err
 		}
 		facts.Quiet, facts.Sink = quiet, sink()
-		after, err := s.ask(ctx, r, now)
+		after, err := s.ask(ctx, r, now, last)
 		if err != nil {
 			return result, err
 		}
@@ -78,7 +80,6 @@ func (s *Session) Compare(ctx context.Context, r view.Reader, quiet bool, sink f
 		settled[lie.Job] = true
 	}
 	result.Compared = slices.Sorted(maps.Keys(settled))
-	s.last = time.Now()
 	return result, nil
 }
 

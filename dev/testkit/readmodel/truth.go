@@ -15,6 +15,8 @@ type Facts struct {
 	// Entries are those of each published job, by its key: one for each claim of a tick, and one for each tick
 	// that did not run, in any order.
 	Entries map[string][]ledger.Entry
+	// Trimmed has the latest tick that the ledger has dropped of each job. Of ticks before that, it may have some.
+	Trimmed map[string]time.Time
 	// Paused are the keys of the jobs whose ticks are skipped.
 	Paused map[string]bool
 	// Sink is what the jobs have written so far. Every run that succeeds has written. Nil: they write nothing.
@@ -114,8 +116,8 @@ func spanOf(ticks []tick) (s Span) {
 		if slices.Contains([]ledger.Outcome{ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted}, t.Outcome) {
 			s.Failures++
 		}
-		if d := t.Finished.Sub(t.Started); t.Outcome == ledger.Succeeded && !t.Started.IsZero() && !t.Finished.IsZero() && d > 0 {
-			took = append(took, d)
+		if d := t.Finished.Sub(t.Started); t.Outcome == ledger.Succeeded && !t.Started.IsZero() && !t.Finished.IsZero() {
+			took = append(took, max(0, d)) // clocks may step
 		}
 	}
 	s.Timed, s.P50, s.P95 = len(took), percentile(took, 50), percentile(took, 95)

@@ -14,15 +14,15 @@ type Figures struct {
 	// ticks were not read or are not kept.
 	Since          time.Time
 	Runs, Failures int
-	// Timed is the number of successes whose duration is known. P50 and P95 are of these durations; zero: there are none.
+	// Timed is the number of successes whose duration is known. P50 and P95 are of these durations; zero without any.
 	Timed    int
 	P50, P95 time.Duration
 }
 
 // Figures counts the ticks since a time.
 func (p Past) Figures(from time.Time) Figures {
-	events := p.EventsSince(from)
 	f := Figures{Since: later(from, p.Since)}
+	events := p.EventsSince(f.Since) // the ledger may keep single ticks from before, too
 	for _, e := range events {
 		if e.Ran {
 			f.Runs++
@@ -49,7 +49,7 @@ func (p Past) EventsSince(from time.Time) []Event {
 // Durations are those of successes, the newest first.
 func Durations(events []Event) (took []time.Duration) {
 	for _, e := range events {
-		if e.Outcome == ledger.Succeeded && e.Took > 0 {
+		if e.Outcome == ledger.Succeeded && e.Took >= 0 {
 			took = append(took, e.Took)
 		}
 	}

@@ -25,7 +25,7 @@ type Standing struct {
 	InARow int
 	// Since is the oldest tick that was read, if there are earlier ones, or the ledger has dropped some; else zero.
 	Since time.Time
-	// open: a run goes on, or another replica may run the last tick again.
+	// open: a run goes on, or another replica may run one of these ticks again.
 	open bool
 }
 
@@ -35,13 +35,12 @@ func standingOf(newest ledger.Skimmed) (s Standing) {
 		s.Since = newest.Entries[len(newest.Entries)-1].OrderKey()
 	}
 	for _, e := range newest.Entries {
-		s.open = s.open || e.Outcome == ledger.Running
+		s.open = s.open || e.Outcome == ledger.Running || e.Outcome == ledger.Interrupted || e.Outcome == ledger.LeaseLost
 		if e.Outcome == ledger.Skipped || e.Outcome == ledger.Running || e.Outcome == ledger.Unreadable {
 			continue
 		}
 		if s.Last.Tick.IsZero() {
 			s.Last = e
-			s.open = s.open || e.Outcome == ledger.Interrupted || e.Outcome == ledger.LeaseLost
 		}
 		if e.Outcome == ledger.Succeeded {
 			s.Good = e

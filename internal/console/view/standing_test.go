@@ -155,3 +155,44 @@ func TestInNeed(t *testing.T) {
 		t.Errorf("after another tick: %q, by %d reads", names, n)
 	}
 }
+
+// A tick whose replica died may run again after a later one was missed. Who remembers how the job stands learns of it,
+// although the newest tick is the same.
+func TestStandingOfATickThatRunsAgain(t *testing.T) {
+	t.Parallel()
+	r, store := cluster(t, []ledger.Entry{skipped("j", 0, ledger.Skipped, ""), skipped("j", 20, ledger.Missed, "")})
+	r.Standings = new(view.Standings)
+	served := roster.JobInfo{Name: "j", Schedule: "@hourly", Definition: `{"spec":"@hourly"}`, Timezone: "UTC", Replica: "a", Published: start.Add(time.Hour), ConfigHash: "c"}
+	if err := r.Records.Roster.Publish(t.Context(), []roster.JobInfo{served}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Records.Roster.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady, Started: start}); err != nil {
+		t.Fatal(err)
+	}
+	run := func(o ledger.Outcome) {
+		t.Helper()
+		e := ledger.Entry{Job: "j", Tick: start.Add(10 * time.Second), Trigger: ledger.BySchedule, Replica: "a", Outcome: ledger.Running, Started: start.Add(10 * time.Second)}
+		lease, err := store.locks.TryAcquire(t.Context(), locking.Request{Name: e.Job, Tick: e.Tick, TTL: time.Hour, Holder: "a", Mode: locking.AtLeastOnce, Note: ledger.EncodeNote(e)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := lease.Release
+		if e.Outcome = o; o == ledger.Interrupted {
+			end = lease.HandOver
+		}
+		if err := end(t.Context(), ledger.EncodeNote(e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stands := func(want int) {
+		t.Helper()
+		list, err := r.InNeed(t.Context(), newestOf(t, r), time.Now())
+		if err != nil || len(list) != 1 || list[0].InARow != want {
+			t.Errorf("in need is %+v, %v, want %d in a row", list, err, want)
+		}
+	}
+	run(ledger.Interrupted)
+	stands(2)
+	run(ledger.Succeeded)
+	stands(1)
+}

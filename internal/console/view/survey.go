@@ -61,7 +61,7 @@ type Event struct {
 	Replica, InterruptedOn     string
 	Ran                        bool
 	Started                    time.Time     // zero: unknown
-	Took                       time.Duration // zero: unknown, or it goes on
+	Took                       time.Duration // negative: unknown, or it goes on
 	Delay                      time.Duration // from the tick to its start, if the schedule asked for it; negative: unknown
 	Interruptions, StaleWrites int
 
@@ -71,7 +71,7 @@ type Event struct {
 func newEvent(e ledger.Entry) Event {
 	v := Event{
 		At: e.OrderKey(), Stream: e.Stream, Outcome: e.Outcome, Code: e.Reason.Code, Replica: e.Replica, InterruptedOn: e.InterruptedOn, Ran: e.Ran(), Started: e.Started,
-		Delay: -1, Interruptions: e.Interruptions, StaleWrites: e.StaleWrites,
+		Took: -1, Delay: -1, Interruptions: e.Interruptions, StaleWrites: e.StaleWrites,
 		open: e.Outcome == ledger.Running || e.Outcome == ledger.Interrupted || e.Outcome == ledger.LeaseLost,
 	}
 	if e.Reason.Code == ledger.CodeCatchUp && e.Reason.Details != nil && e.Reason.Details.With != nil {
