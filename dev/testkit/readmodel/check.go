@@ -38,9 +38,11 @@ func (t Tick) String() string {
 
 // A Streak says how the latest ticks of a job ended.
 type Streak struct {
-	Last   Tick      // the newest that ended or was missed; zero: none
-	Good   time.Time // the newest success; zero: none
-	InARow int       // ticks without success after Good
+	Last Tick      // the newest that ended or was missed; zero: none
+	Good time.Time // the newest success; zero: none
+	// GoodDropped is the newest success whose record the ledger has dropped; zero: none is known.
+	GoodDropped time.Time
+	InARow      int // ticks without success after Good
 	// Since, if set, is the oldest tick that was read. The rest says nothing about earlier ones.
 	Since time.Time
 }
@@ -166,8 +168,13 @@ func (c *comparison) streak(said Streak) {
 	c.differAt("last good", said.Good, is.Good)
 	c.differAt("last ended", said.Last.At, is.Last.At)
 	c.differs("last outcome", said.Last.Outcome, is.Last.Outcome)
-	if !said.Good.IsZero() {
-		c.inSink("last good", said.Good)
+	for _, good := range []time.Time{said.Good, said.GoodDropped} {
+		if !good.IsZero() {
+			c.inSink("last good", good)
+		}
+	}
+	if trimmed := c.facts.Trimmed[c.job]; said.GoodDropped.After(trimmed) {
+		c.lie("last good", clock(said.GoodDropped)+", dropped", "the ledger has dropped ticks up to "+clock(trimmed))
 	}
 }
 
