@@ -320,7 +320,7 @@ func (c *Client) dialer(l *link) zk.Dialer {
 		}
 		context.AfterFunc(l.ended, func() { _ = conn.Close() })
 		if c.Wrap != nil {
-			conn = c.Wrap(conn)
+			return c.Wrap(conn), nil
 		}
 		return conn, nil
 	}
