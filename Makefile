@@ -7,6 +7,8 @@ VALE := .tools/vale-$(VALE_VERSION)
 GORELEASER_VERSION := v2.16.0
 CRANE := go run github.com/google/go-containerregistry/cmd/crane@v0.22.1
 GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
+OAUTH2_PROXY_VERSION := v7.15.6
+OAUTH2_PROXY := .tools/oauth2-proxy-$(OAUTH2_PROXY_VERSION)
 # Documents in plain English. Of Go comments vale sees phrases and words, not the length of sentences.
 PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md dev/model/redlock/README.md \
 	dev/model/single/README.md \
@@ -87,6 +89,17 @@ $(CLIENT) $(SITE): %/node_modules/.package-lock.json: %/package-lock.json
 .PHONY: interop
 interop: deps ## foreign Redlock clients and ours exclude each other
 	cd dev/interop && go test -count=1 -v .
+
+# oauth2-proxy takes minutes to compile, so CI does without.
+.PHONY: signin
+signin: build $(OAUTH2_PROXY) ## log in to the dashboard through oauth2-proxy, with the configurations of docs/oauth2-proxy.md
+	@.ci/deps redis-server
+	cd dev/signin && QUORATE=$(CURDIR)/bin/quorate OAUTH2_PROXY=$(CURDIR)/$(OAUTH2_PROXY) go test -count=1 -v -tags signin .
+
+$(OAUTH2_PROXY):
+	@mkdir -p .tools
+	GOBIN=$(CURDIR)/.tools go install github.com/oauth2-proxy/oauth2-proxy/v7@$(OAUTH2_PROXY_VERSION)
+	@mv .tools/oauth2-proxy $@
 
 .PHONY: browser
 browser: ## the dashboard in Chromium, at a cluster of real processes

@@ -205,12 +205,21 @@ answer.`,
 }
 
 func replicasCommand(a *cli) *cobra.Command {
-	return listing(a, &cobra.Command{
-		Use:     "replicas",
-		Short:   "List the replicas that were seen lately, and the lost ones",
-		Example: "  quorate replicas",
-		RunE:    listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing)),
+	var left bool
+	c := listing(a, &cobra.Command{
+		Use:   "replicas",
+		Short: "List the replicas that were seen lately, and the lost ones",
+		Example: `  quorate replicas
+  quorate replicas --left             # those that left in the last day`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if left {
+				return listRows(a, cluster.Cluster.Left, asOfNow(leftListing))(c, args)
+			}
+			return listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing))(c, args)
+		},
 	})
+	c.Flags().BoolVar(&left, "left", false, "list those that left in the last 24 hours instead, the latest 100")
+	return c
 }
 
 func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
@@ -227,6 +236,21 @@ func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replic
 		Empty: "no replica was seen lately",
 		Drop:  []string{"LABELS", "HOST", "VERSION", "CONFIG"},
 		Cut:   []string{"RUNNING", "REPLICA"},
+	}
+}
+
+// leftListing shows when replicas left, and how long they were up.
+func leftListing(rows []view.Replica, now time.Time) output.Table[view.Replica] {
+	return output.Table[view.Replica]{
+		Columns: []string{"REPLICA", "LEFT", "HOST", "UP", "VERSION"},
+		Cells: func(r view.Replica) []string {
+			started, left := view.Time(r.Started), view.Time(r.Seen)
+			return []string{r.ID, output.Since(left, now) + " ago", r.Host + ":" + strconv.Itoa(r.PID), output.Since(started, left), r.Version}
+		},
+		Rows:  rows,
+		Empty: "no replica left in the last 24 hours",
+		Drop:  []string{"HOST", "VERSION"},
+		Cut:   []string{"REPLICA"},
 	}
 }
 
@@ -415,8 +439,12 @@ failed or did not run, the active runs, the next ticks, the replicas, and the st
 its nodes. While the store does not answer, the view shows the last known state, its
 age, and what to do.
 
-Press q or Ctrl-C to leave, and ? for the other keys. Times are UTC. Set NO_COLOR to
-turn colours off.
+Arrows, j and k select a row. Enter shows its job, replica or node, a job with its
+newest ticks. / searches by name, and s orders the problems. t triggers the job and p
+pauses or resumes it, after a question; the audit log records your name (--as), as for
+quorate trigger and quorate pause. A pause needs a reason, and so does every command
+with --server. Press q or Ctrl-C to leave, and ? for all keys. Times are UTC. Set
+NO_COLOR to turn colours off.
 
 With --once it prints one frame and ends. It does so too if standard output is not a
 terminal, or TERM is dumb. Such a frame has no escape codes. In a pipe nothing is cut,
@@ -439,11 +467,13 @@ the time.`,
 			return nil
 		},
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			of.By = cmp.Or(of.By, whoami())
 			return top.Run(ctx, a.In, a.Out, cl, of)
 		}),
 	}
 	c.Flags().DurationVar(&of.Every, "every", 2*time.Second, "look so `often`")
 	c.Flags().DurationVar(&of.Back, "since", time.Hour, "show how ticks went since so `long` ago, up to the latest 400 of all jobs")
 	c.Flags().BoolVar(&of.Once, "once", false, "print one frame and exit")
+	asFlag(c, &of.By)
 	return c
 }

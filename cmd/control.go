@@ -146,7 +146,7 @@ func trigger(ctx context.Context, a *cli, command commands.Command, wait bool) e
 			return err
 		}
 		if !wait {
-			a.say("%s: requested run %s; see quorate runs %s, or quorate audit", command.Job, cluster.RunID(asked, command.Job), command.Job)
+			a.say("%s; see quorate runs %s, or quorate audit", cluster.Requested(asked, command.Job), command.Job)
 			return nil
 		}
 		row, err := cl.Wait(ctx, asked, command.Job)
@@ -276,7 +276,7 @@ func pauseOrResume(ctx context.Context, a *cli, command commands.Command, id str
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Command.Target(), command.Kind, view.Text(done.Command.By))
+		fmt.Fprintln(a.Out, cluster.Switched(done))
 		a.warnOf(view.Text(done.Doubt))
 		return nil
 	})

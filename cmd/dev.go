@@ -89,7 +89,7 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, v
 	source := a.noStore()
 	adapt := func(cfg *config.Config) {
 		onEmbedded(cfg, embedded)
-		cfg.HTTP = front.http
+		front.apply(cfg)
 	}
 	adapt(cfg)
 	if err := initNodes(ctx, cfg); err != nil {
@@ -142,6 +142,7 @@ func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
 	cfg.Redis.Nodes = append(cfg.Redis.Nodes, settings.Nodes(embedded.URLs()...)...)
 	cfg.Redis.NodeTimeout = max(cfg.Redis.NodeTimeout, cfg.Lock.TTL/5)
 	cfg.HTTP.ProbesListen = ""
+	cfg.Program("redis")
 }
 
 // initWithin is how long embedded nodes may take to answer on a busy machine.
@@ -177,6 +178,7 @@ const devListen = "127.0.0.1:8080"
 type devAPI struct {
 	listener net.Listener
 	http     settings.HTTP // of the replicas
+	set      []string      // keys of http that have another value than in the file
 	text     string        // its address, and who may act
 }
 
@@ -193,21 +195,30 @@ func newDevAPI(ctx context.Context, cfg settings.HTTP) (*devAPI, error) {
 	if err != nil {
 		return nil, fmt.Errorf("http.listen: cannot listen on %s: %w; choose a free port, or 0 for any", addr, err)
 	}
+	set := []string{"anonymous_metrics"}
 	if cfg.Anonymous != "all" {
-		cfg.Anonymous = "loopback"
+		cfg.Anonymous, set = "loopback", append(set, "anonymous")
 	}
 	cfg.AnonymousMetrics = cfg.Anonymous
 	cfg.Listen, cfg.ProbesListen, cfg.TLS = "", "", settings.HTTP{}.TLS
-	d := &devAPI{listener: listener, http: cfg}
+	d := &devAPI{listener: listener, http: cfg, set: set}
 	d.text = fmt.Sprintf("Dashboard: http://%[1]s%[2]s/. API: http://%[1]s%[2]s/api/v1/openapi.json describes it.", listener.Addr(), cfg.BasePath)
 	d.text += fmt.Sprintf("\nhttp.anonymous is %s here: reading needs no user from %s.", cfg.Anonymous,
 		map[identity.Anonymous]string{"loopback": "this machine", "all": "anywhere"}[cfg.Anonymous])
 	if len(cfg.Users) == 0 && cfg.UsersFile == "" {
 		token, stored := gate.NewToken()
-		d.http.Users = map[string]settings.User{"dev": {Role: "admin", Token: settings.Secret(stored)}}
+		d.http.Users, d.set = map[string]settings.User{"dev": {Role: "admin", Token: settings.Secret(stored)}}, append(d.set, "users")
 		d.text += fmt.Sprintf("\nTo act, log in as user dev with this password or bearer token: %s", token)
 	}
 	return d, nil
+}
+
+// apply puts the settings of the API into a configuration that was read.
+func (d *devAPI) apply(cfg *config.Config) {
+	cfg.HTTP = d.http
+	for _, key := range d.set {
+		cfg.Program("http", key)
+	}
 }
 
 // close closes the listener, unless the replica has.

@@ -141,3 +141,43 @@ func TestDevWaitsForItsNodes(t *testing.T) {
 		t.Errorf("a call may take %v, of a lease of %v", got, cfg.Lock.TTL)
 	}
 }
+
+// The configuration page says which settings dev has put in place of those of the file.
+func TestDevNotesItsSettings(t *testing.T) {
+	t.Parallel()
+	nodes, err := devnodes.Start(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nodes.Close()
+	for text, want := range map[string]string{
+		"http: {base_path: /q}\n": "config.yaml:1, the program, the program, the program, the program",
+		"http: {base_path: /q, anonymous: all, users_file: users}\nredis: {nodes: [redis://h]}\n": "config.yaml:1, config.yaml:1, the program, , the program",
+	} {
+		file := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "users"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := config.Read(config.Source{Path: file, Environ: []string{}, NoStore: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := newDevAPI(t.Context(), cfg.HTTP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.close()
+		onEmbedded(cfg, nodes)
+		d.apply(cfg)
+		var sources []string
+		for _, at := range [][]string{{"http", "base_path"}, {"http", "anonymous"}, {"http", "anonymous_metrics"}, {"http", "users"}, {"redis", "nodes"}} {
+			sources = append(sources, cfg.SourceOf(at...))
+		}
+		if got := strings.Join(sources, ", "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

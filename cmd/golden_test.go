@@ -54,6 +54,9 @@ func TestGoldenListings(t *testing.T) {
 		}),
 		view.NewReplica(roster.Replica{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: roster.StateDraining}),
 	}
+	left := []view.Replica{view.NewReplica(roster.Replica{
+		ID: "web-0-77aa", Version: "v1.2.2", Host: "web-0", PID: 7, Started: started.Add(-72 * time.Hour), Seen: started, State: roster.StateLeft, Won: new(int64(12)),
+	})}
 	jobs := []view.Job{{
 		Job: "nightly-report", Func: view.Optional("report"), Schedule: view.Optional("0 2 * * *"), Timezone: view.Optional("Europe/Paris"),
 		Next: view.Stamp(tick.Add(23 * time.Hour)), JitterMillis: view.Optional(int64(30_000)), LastTick: view.Stamp(tick), LastOutcome: view.Optional(ledger.Succeeded),
@@ -78,6 +81,7 @@ func TestGoldenListings(t *testing.T) {
 		cmdtest.Golden(t, "ticks-all."+format, printed(t, allTicksTable(asRows(cmdtest.Entries(), view.NewTick)), format))
 		cmdtest.Golden(t, "runs."+format, printed(t, runTable(asRows(cmdtest.Entries()[:3], view.NewRun)), format))
 		cmdtest.Golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
+		cmdtest.Golden(t, "replicas-left."+format, printed(t, leftListing(left, tick), format))
 		cmdtest.Golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
 		cmdtest.Golden(t, "audit."+format, printed(t, auditListing(goldenCommands()), format))
 		cmdtest.Golden(t, "next."+format, printed(t, nextListing(next), format))

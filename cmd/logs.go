@@ -77,6 +77,19 @@ func printLog(w io.Writer, text string, full bool) error {
 	return err
 }
 
+// storedLate is how many more times the log of a run that has ended is asked for: its replica stores it after the
+// outcome.
+const storedLate = 3
+
+// A follower writes what is new of a log.
+type follower struct {
+	a     *cli
+	full  bool
+	of    locking.Token // the attempt; another one has a log of its own
+	shown int           // bytes of it
+	late  int           // times that an ended run had no whole log
+}
+
 // followLog writes the log of a run, of the latest one without a run, until it has ended.
 func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string, full bool) error {
 	if run == "" {
@@ -85,9 +98,12 @@ func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string,
 			return err
 		}
 	}
+	if strings.Contains(run, "@") { // an ID: the job's other runs need not be read
+		job = ""
+	}
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
-	shown, of, quiet := 0, locking.Token(0), false
+	f, quiet := follower{a: a, full: full}, false
 	for begun := false; ; begun = true {
 		row, err := cl.Log(ctx, job, run, 0)
 		unread := errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, cluster.ErrUnreachable)
@@ -95,29 +111,16 @@ func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string,
 		case ctx.Err() != nil:
 			return nil
 		case err == nil:
-			ended := row.Outcome != ledger.Running
-			if token := *cmp.Or(row.Token, &of); token != of { // another attempt has a log of its own
-				shown, of = 0, token
-			}
-			fresh := row.Text[min(len(row.Text), max(0, shown-row.Cut)):]
-			if !ended { // the rest of a line may be on its way
-				fresh = fresh[:strings.LastIndexByte(fresh, '\n')+1]
-			}
-			if err := printLog(a.Out, fresh, full); err != nil || ended {
+			if ended, err := f.show(row); err != nil || ended {
 				return err
 			}
-			shown, quiet = max(shown, row.Cut)+len(fresh), false
+			quiet = false
 		case begun && unread:
 			if !quiet {
 				a.warn("%s; trying again", failure.Lines(err)[0])
 			}
 			quiet = true
-		case errors.Is(err, view.ErrNotFound):
-			attempts, away := cl.Attempts(ctx, run)
-			if away != nil || len(attempts) == 0 || attempts[0].Outcome != ledger.Running {
-				return err
-			} // it has logged nothing yet
-		default:
+		case !errors.Is(err, view.ErrNotFound) || !f.mayCome(ctx, cl, run):
 			return err
 		}
 		select {
@@ -126,6 +129,44 @@ func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string,
 			return nil
 		}
 	}
+}
+
+// show writes what is new, and reports whether that was the end.
+func (f *follower) show(row view.Log) (ended bool, err error) {
+	ended = row.Outcome != ledger.Running
+	if ended && row.AsOf != nil && f.late < storedLate { // the rest is on its way to the store
+		f.late++
+		ended = false
+	}
+	if token := *cmp.Or(row.Token, &f.of); token != f.of {
+		f.shown, f.of = 0, token
+	}
+	if gap := row.Cut - f.shown; gap > 0 {
+		fmt.Fprintf(f.a.Out, "… (%d bytes were dropped)\n", gap)
+	}
+	fresh := row.Text[min(len(row.Text), max(0, f.shown-row.Cut)):]
+	if !ended { // the rest of a line may be on its way
+		fresh = fresh[:strings.LastIndexByte(fresh, '\n')+1]
+	}
+	f.shown = max(f.shown, row.Cut) + len(fresh)
+	err = printLog(f.a.Out, fresh, f.full)
+	if ended && row.Outcome == ledger.Interrupted {
+		f.a.warn("the run was interrupted; another replica may run it again")
+	}
+	return ended, err
+}
+
+// mayCome reports whether a log that was not found may still come: the run goes on and has logged nothing, or its
+// replica stores it now.
+func (f *follower) mayCome(ctx context.Context, cl cluster.Cluster, run string) bool {
+	attempts, err := cl.Attempts(ctx, run)
+	if err != nil || len(attempts) == 0 {
+		return false
+	}
+	if attempts[0].Outcome != ledger.Running {
+		f.late++
+	}
+	return f.late <= storedLate
 }
 
 // latestRun is the ID of the latest run of a job.

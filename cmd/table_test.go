@@ -66,6 +66,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 		"ticks":                          laid(t, tickTable(asRows(ticks, view.NewTick))),
 		"runs":                           laid(t, runTable(asRows(ticks, view.NewRun))),
 		"replicas":                       laid(t, replicaListing(replicas, tick)),
+		"replicas --left":                laid(t, leftListing(replicas, tick)),
 		"locks":                          laid(t, lockListing(locks, tick)),
 		"nodes":                          laid(t, nodeListing(nodes)),
 		"store check":                    laid(t, checkListing(checks)),
@@ -98,7 +99,7 @@ func TestTablesFit(t *testing.T) {
 	var all strings.Builder
 	tables := wide(t)
 	for _, name := range []string{
-		"jobs", "jobs, of which one is replaced", "ticks", "runs", "replicas", "locks", "nodes", "store check", "next", "audit", "backfill --dry-run",
+		"jobs", "jobs, of which one is replaced", "ticks", "runs", "replicas", "replicas --left", "locks", "nodes", "store check", "next", "audit", "backfill --dry-run",
 	} {
 		text := colour.ReplaceAllString(tables[name](width), "")
 		all.WriteString("# " + name + "\n" + text)

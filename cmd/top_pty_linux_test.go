@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,9 @@ import (
 	"github.com/quorate/quorate/cmd/internal/top"
 	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/dev/testkit/redistest"
+	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // A pty is a terminal, with the test as its user.
@@ -194,6 +197,155 @@ func TestTopOnATerminal(t *testing.T) {
 				t.Error("the terminal is not set as it was")
 			}
 		})
+	}
+}
+
+// TestTopActs: keys trigger, pause and resume a job once that is confirmed, with an entry in the
+// audit log, and show the job. A refusal is shown, too.
+func TestTopActs(t *testing.T) {
+	t.Parallel()
+	token, stored := gate.NewToken()
+	addr := freeAddr(t)
+	config := writeConfig(t, redistest.StartN(t, 3), `
+http: {listen: "`+addr+`", users: {eve: {role: viewer, token: "`+stored+`"}}}
+jobs:
+  other: {func: exec, schedule: "@yearly", params: {command: [echo, hello]}}
+  report: {func: exec, schedule: "@yearly", params: {command: [echo, hello]}}
+`)
+	initNew(t, config)
+	campaigntest.Start(t, config, "a")
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := openPty(t, 100, 24)
+	_, ended := topProcess(t, p, "-c", config, "--set", "redis/node_timeout=700ms", "--as", "ann")
+	store := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
+	p.shows("·  report")
+	p.press("/REPO")
+	p.shows("/REPO█")
+	p.press("\r\x1b[B\x1bOA") // an arrow down, and one up
+	p.shows("·▸ report")
+	p.press("t")
+	p.shows("Trigger report now? y/n")
+	p.press("jn")
+	p.press("t")
+	p.shows("Trigger report now? y/n")
+	if rows := ask[view.Command](store, "audit"); len(rows) != 0 {
+		t.Errorf("before the answer there is %+v", rows)
+	}
+	p.press("y")
+	p.shows("report: requested run report@")
+	p.press("p")
+	p.shows("Pause report. Reason: ")
+	p.press("the bank is down\r")
+	p.shows(`Pause report, reason "the bank is down", skipping its ticks until it is resumed? y/n`)
+	p.press("y")
+	p.shows("report: paused by ann; replicas follow within two seconds")
+	p.press("\r")
+	p.shows("Its ticks are skipped: ")
+	p.shows("Schedule  @yearly")
+	p.shows("Policies  ")
+	p.shows("succeeded")
+	p.press("p")
+	p.shows("Resume report? It was paused by ann at ")
+	p.press("y")
+	p.shows("report: resumed by ann; replicas follow within two seconds")
+	p.press("\x1b") // alone
+	p.shows("NEXT\r\n")
+	p.press("q")
+	if err := <-ended; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	var audit []string
+	for _, c := range ask[view.Command](store, "audit") {
+		audit = append(audit, strings.Join([]string{string(c.Kind), c.Target(), view.Text(c.By), view.Text(c.Reason)}, " "))
+	}
+	if got := strings.Join(audit, "; "); got != "resume report ann ; pause report ann the bank is down; trigger report ann " {
+		t.Errorf("the audit log has %q", got)
+	}
+
+	p = openPty(t, 100, 24)
+	topProcess(t, p, "--server", "http://"+addr, "--token-file", file)
+	p.shows("·  report")
+	p.press("/rep\rt")
+	p.shows("Trigger report. Reason: █")
+	p.press("why not\ry")
+	p.shows("trigger of report: ")
+	p.shows("viewer")
+	p.press("\r")
+	p.shows("Schedule  @yearly")
+}
+
+// A slowCluster answers about single jobs, and to commands, only when it is told to.
+type slowCluster struct {
+	view.Service
+	jobs, commands chan struct{}
+}
+
+func (slowCluster) Nodes(context.Context) ([]view.Node, error)       { return nil, nil }
+func (slowCluster) Replicas(context.Context) ([]view.Replica, error) { return nil, nil }
+func (slowCluster) Pauses(context.Context) ([]view.Command, error)   { return nil, nil }
+func (slowCluster) Next(_ context.Context, _ string, now time.Time, _ int) ([]view.Next, error) {
+	return []view.Next{{Job: "report", Tick: *view.Stamp(now.Add(time.Hour))}, {Job: "second", Tick: *view.Stamp(now.Add(2 * time.Hour))}}, nil
+}
+
+func (slowCluster) Ticks(context.Context, view.EntryQuery) (view.Page[view.Tick], error) {
+	return view.Page[view.Tick]{}, nil
+}
+
+func (c slowCluster) Jobs(ctx context.Context, _ view.JobQuery) (p view.Page[view.Job], err error) {
+	select {
+	case <-c.jobs:
+		return p, nil
+	case <-ctx.Done():
+		return p, ctx.Err()
+	}
+}
+
+func (c slowCluster) Trigger(ctx context.Context, command commands.Command) (view.Command, error) {
+	<-c.commands
+	return view.Command{}, errors.Join(ctx.Err(), errors.New("the store refuses "+string(command.Kind)+" by "+command.By))
+}
+
+// TestTopNeverWaits: keys work while the cluster does not answer. Once given, a command is awaited
+// even when the user quits, and its failure is reported.
+func TestTopNeverWaits(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "1")
+	c := slowCluster{jobs: make(chan struct{}), commands: make(chan struct{})}
+	p := openPty(t, 80, 24)
+	ended := make(chan error, 1)
+	var run sync.WaitGroup
+	run.Go(func() {
+		ended <- top.Run(t.Context(), p.back, p.back, cluster.Cluster{Service: c}, top.Options{Every: time.Hour, Back: time.Hour, By: "ann"})
+	})
+	t.Cleanup(run.Wait)
+	p.shows("·▸ report")
+	p.press("\r")
+	p.shows("Reading the job …")
+	p.press("\x1b")
+	p.shows("·▸ report")
+	p.press("j\r")
+	p.shows("second\r\n")
+	p.shows("Reading the job …")
+	p.shows("Reading the job …") // the second ticker draws again: nothing was read
+	c.jobs <- struct{}{}
+	p.shows("No replica has published this job.")
+	p.press("ty")
+	p.shows("Waiting for the trigger of second …")
+	p.press("ty")
+	p.shows("Not done: the last command is not answered yet.")
+	p.press("\x03")
+	p.shows(leaveScreen)
+	select {
+	case err := <-ended:
+		t.Errorf("it does not wait for the command: %v", err)
+	default:
+	}
+	close(c.commands)
+	if err := <-ended; err == nil || err.Error() != "the store refuses trigger by ann" {
+		t.Errorf("it ends with %v", err)
 	}
 }
 

@@ -2,6 +2,8 @@ package replica
 
 import (
 	"context"
+	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica/settings"
 )
@@ -69,6 +72,22 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 	b := made.Jobs["b"]
 	if b.Timeout != 5*time.Minute || b.Retry.MaxBackoff != time.Hour || b.History != (config.HistoryConfig{Keep: 7}) || len(cfg.File.Config.Jobs) != 1 {
 		t.Errorf("got %+v", b)
+	}
+}
+
+// A program without a file is the source of all that it sets, of its store, too.
+func TestSourcesWithoutAFile(t *testing.T) {
+	t.Parallel()
+	r, err := New(Config{Redis: settings.Redis{Nodes: settings.Nodes("redis://h")}, Replica: settings.Replica{ID: "a", Labels: map[string]string{"a.b": "x"}}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.store.Close()
+	host := r.Shown()
+	shown, source := host.Settings()
+	want := map[string]string{"redis.nodes": "the program", "replica.id": "the program", `replica.labels."a.b"`: "the program"}
+	if got := view.Sources(shown, host.Usual, source); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -217,7 +217,7 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	}
 	control := view.ControlOf(c)
 	control.Cache = c.kept
-	c.web, err = dashboard.Mount(host{Control: control, Settings: func() any { return "none" }},
+	c.web, err = dashboard.Mount(host{Control: control, Settings: func() (any, func(...string) string) { return "none", nil }},
 		dashboard.Config{HTTP: settings.HTTP{Anonymous: identity.AnonymousAll}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/dev/testkit/logtest"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/replica/settings"
@@ -251,6 +252,25 @@ func TestReloadWhenAsked(t *testing.T) {
 		r.Reload()
 		time.Sleep(time.Second)
 		r.said(4, "the configuration was read again")
+	})
+}
+
+// A reload moves the lines that settings come from.
+func TestReloadMovesSources(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const only, rest = "scheduler: {reload_every: 0s}\n", "lock: {ttl: 10s}\njobs:\n  a: {func: count, schedule: \"@every 1s\"}\n"
+		r, stop := newReloading(t, only+rest, nil)
+		defer stop()
+		for _, want := range []string{"config.yaml:3", "config.yaml:5"} {
+			shown, source := r.Shown().Settings()
+			if got := view.Sources(shown, nil, source)["lock.ttl"]; got != want {
+				t.Errorf("lock.ttl comes from %s, want %s", got, want)
+			}
+			r.jobs(only + "\n\n" + rest)
+			r.Reload()
+			time.Sleep(time.Second)
+		}
 	})
 }
 

@@ -199,8 +199,11 @@ func (r *Replica) ProbesAddr() net.Addr {
 	return nil
 }
 
-// shownSettings is the configuration in effect, for people.
-func (r *Replica) shownSettings() any { return r.settingsShown.Load().Shown() }
+// shownSettings is the configuration in effect, for people, and says where each setting comes from.
+func (r *Replica) shownSettings() (shown any, source func(path ...string) string) {
+	cfg := r.settingsShown.Load()
+	return cfg.Shown(), cfg.SourceOf
+}
 
 // Abort ends a drain at once: running jobs are cancelled without waiting for
 // scheduler.drain_timeout. A program calls it at the second signal.

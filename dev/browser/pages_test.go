@@ -28,6 +28,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("place", func(t *testing.T) { login(t, browser, home, "viewer").keepsItsPlace() })
 	t.Run("refused", func(t *testing.T) { testRefused(t, browser, home) })
 	t.Run("keyboard", func(t *testing.T) { testKeyboard(t, browser, home) })
+	t.Run("sign-on", func(t *testing.T) { testSignOn(t, browser, home) })
 	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) }) // last: all that the others did is on them
 }
 

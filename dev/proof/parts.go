@@ -59,6 +59,7 @@ var parts = []part{
 	{"image", "the container image, as its user on a read-only root", "image-check", waits, false, append([]string{"dev/integration/image"}, product...), verbose, ""},
 	{"chart", "the Helm chart with each of its values", "chart", computes, false, []string{"deploy", "dev/deploy"}, verbose, ""},
 	{"site", "links, search and accessibility of the site", "site-check", waits, false, []string{"docs", "dev/browser"}, verbose, ""},
+	{"signin", "single sign-on through oauth2-proxy, with the configurations of docs/oauth2-proxy.md", "signin", waits, false, append([]string{"dev/signin", "dev/testkit", "docs/oauth2-proxy.md"}, product...), verbose, ""},
 	{"valkey", "the tests of the scripts on valkey-server", "valkey", waits, false, []string{"internal/store/quorum", "locking", "dev/testkit"}, verbose, "valkey-server"},
 	{"bench", "this project beside its peers, as ratios", "bench", measures, false, append([]string{"dev/bench"}, product...), rounds, ""},
 }

@@ -129,7 +129,7 @@ func (c *Config) WithJobs(read *Config, registry *jobs.Registry) (*Config, error
 	next := *c
 	next.Jobs, next.Defaults, next.Calendars = read.Jobs, read.Defaults, read.Calendars
 	next.Scheduler.Timezone = read.Scheduler.Timezone
-	next.origin = read.origin
+	next.origin, next.outdated = read.origin, NeedRestart(c, read)
 	ps := &problems{origin: read.origin}
 	next.checkValues(ps, path{"jobs"}, reflect.ValueOf(next.Jobs))
 	next.builder(ps, registry).check()

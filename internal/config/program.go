@@ -35,7 +35,7 @@ func (c *Config) merge(settings, program reflect.Value, at path) {
 func (c *Config) Program(at ...string) {
 	if c.origin != nil {
 		noted := *c.origin
-		noted.overrides = append(slices.Clip(noted.overrides), override{path: at, label: "the program"})
+		noted.overrides = append(slices.Clip(noted.overrides), override{path: at, label: byProgram})
 		c.origin = &noted
 	}
 }

@@ -60,7 +60,8 @@ type Config struct {
 	Webhooks  []settings.Webhook        `json:"webhooks,omitempty" jsonschema:"Endpoints that get the events of ticks and runs."`
 	Groups    map[string]GroupConfig    `json:"groups,omitempty" jsonschema:"Limits that several jobs share in the whole cluster, by name."`
 
-	origin *origin // where each value was written; nil for a Config made in code
+	origin   *origin  // where each value was written; nil for a Config made in code
+	outdated []string // settings that have another value in the file by now, which a restart takes in
 }
 
 // MetricsConfig bounds what is counted for Prometheus.

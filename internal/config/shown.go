@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -41,6 +42,72 @@ func secretEntry(name, key string) bool {
 // Shown returns the configuration in a form that JSON can write, with the keys of
 // the file and without secrets.
 func (c *Config) Shown() any { return show(reflect.ValueOf(*c), "", false) }
+
+// byProgram is the source of what a program set in Go.
+const byProgram = "the program"
+
+// SourceOf returns where the value at the path comes from: a line of the file, an environment
+// variable, a flag or the program, and the references in it. It is "" if that is not known.
+func (c *Config) SourceOf(at ...string) string {
+	o, p := c.origin, path(at)
+	if o == nil {
+		return byProgram
+	}
+	for i := range p {
+		if slices.Contains(c.outdated, p[:i+1].String()) {
+			return "read at the start; changed since"
+		}
+	}
+	source := o.source(p)
+	if source == "" || source == byProgram {
+		return source
+	}
+	parts := []string{source}
+	text, _ := textAt(o.tree, p)
+	for _, ref := range refs.In(text) {
+		if ref.Kind == "env" {
+			parts = append(parts, "environment variable "+ref.Name)
+		} else {
+			parts = append(parts, "file "+withoutDirectory(ref.Name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// source returns the label of the override that set the value at p, or its line in the file; "" if
+// it was not written.
+func (o *origin) source(p path) string {
+	for _, set := range slices.Backward(o.overrides) {
+		if p.within(set.path) && holds(set.value, p[len(set.path):]) {
+			return set.label
+		}
+	}
+	key, _, depth := find(o.root, p)
+	if key == nil || depth < len(p) {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", withoutDirectory(o.file), key.Line)
+}
+
+// holds reports whether an override with the value sets what p leads to in it. A mapping is merged
+// with that of the file: it sets only its own keys.
+func holds(value any, p path) bool {
+	mapping, ok := value.(map[string]any)
+	if !ok || len(p) == 0 {
+		return true
+	}
+	inner, has := mapping[p[0]]
+	return has && holds(inner, p[1:])
+}
+
+// withoutDirectory returns the last element of an absolute path: viewers need not know the
+// directories of the machine. A relative path stays as the operator wrote it.
+func withoutDirectory(file string) string {
+	if filepath.IsAbs(file) {
+		return filepath.Base(file)
+	}
+	return file
+}
 
 // show returns the value that is called name with secrets hidden, if it may hold some.
 func show(v reflect.Value, name string, secret bool) any {

@@ -39,8 +39,8 @@ type Target interface {
 	// Begin closes the store for replicas, and returns its clock. The error matches
 	// ErrNotEmpty if the store has something.
 	Begin(context.Context) (time.Time, error)
-	// PutEntries is called once for each job. Entries of ticks up to trimmed are missing.
-	PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error
+	// PutEntries is called once for each job, with all entries, and what is known of dropped ones.
+	PutEntries(ctx context.Context, job string, all ledger.Skimmed) error
 	// PutCommands stores commands, which are in the order of their times.
 	PutCommands(ctx context.Context, list []commands.Command) error
 	// End stores the claims, and opens the store for replicas. It fails if the store has lost a
@@ -202,15 +202,15 @@ const (
 // copyLedger copies the entries of a job and their logs.
 func (c *copier) copyLedger(ctx context.Context, job string) error {
 	from := c.from.Records().Ledger
-	var list []ledger.Entry
-	var trimmed time.Time
+	var all ledger.Skimmed
 	for next := (ledger.Stretch{Job: job, Limit: entriesAtOnce}); ; {
 		pages, err := from.Skim(ctx, []ledger.Stretch{next}, false)
 		if err != nil {
 			return err
 		}
-		list, trimmed = append(list, pages[0].Entries...), pages[0].Trimmed
-		rest := pages[0].Rest
+		list, rest := append(all.Entries, pages[0].Entries...), pages[0].Rest
+		all = pages[0]
+		all.Entries = list
 		if rest.IsZero() {
 			break
 		}
@@ -219,12 +219,12 @@ func (c *copier) copyLedger(ctx context.Context, job string) error {
 		}
 		next.NotAfter = rest
 	}
-	list = withoutLost(list)
-	if err := c.to.PutEntries(ctx, job, list, trimmed); err != nil {
+	all.Entries = withoutLost(all.Entries)
+	if err := c.to.PutEntries(ctx, job, all); err != nil {
 		return err
 	}
 	var logs []ledger.Log
-	for _, e := range slices.Backward(list) {
+	for _, e := range slices.Backward(all.Entries) {
 		if !e.Ran() {
 			c.counts.NotRun++
 			continue

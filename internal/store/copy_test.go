@@ -54,13 +54,13 @@ func fails(t *testing.T, from, to store.Side, text string) {
 func TestEverythingIsCopied(t *testing.T) {
 	everyWay(t, func(t *testing.T, from *filled, to world) {
 		got := copyTo(t, from, to)
-		want := store.Counts{Names: 3, Runs: 6, NotRun: 1, Logs: 1, Commands: 7, Pauses: 1, Requests: 1}
+		want := store.Counts{Names: 4, Runs: 7, NotRun: 1, Logs: 1, Commands: 7, Pauses: 1, Requests: 1}
 		if got != want {
 			t.Errorf("copied %+v, want %+v", got, want)
 		}
 		must(t, to.join(t.Context()))
 		old, now := from.Records(), to.Records()
-		for _, job := range []string{"report", "again"} {
+		for _, job := range []string{"report", "again", "trimmed"} {
 			stretch := []ledger.Stretch{{Job: job, Limit: 100}}
 			a, err := old.Ledger.Skim(t.Context(), stretch, false)
 			must(t, err)
@@ -68,6 +68,9 @@ func TestEverythingIsCopied(t *testing.T) {
 			must(t, err)
 			if len(a[0].Entries) == 0 || !reflect.DeepEqual(a, b) {
 				t.Errorf("the ledger of %s: %+v\nwas %+v", job, b, a)
+			}
+			if a[0].TrimmedSuccess.IsZero() == (job == "trimmed") {
+				t.Errorf("the last success of %s that was dropped: %v", job, a[0].TrimmedSuccess)
 			}
 		}
 		if log, err := now.Ledger.Log(t.Context(), "report", from.at(3), from.last["report"]); err != nil || log.Text != "hello\n" {
@@ -92,6 +95,22 @@ func TestEverythingIsCopied(t *testing.T) {
 			t.Errorf("a request of before, asked for again: %+v, %v", again, err)
 		}
 	})
+}
+
+// Nothing is left of what a forgotten job had dropped.
+func TestForgottenJobHasNoLastSuccess(t *testing.T) {
+	t.Parallel()
+	for kind, open := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f := fill(t, open(t))
+			soon(t, func() error { return errors.Join(f.forget(t.Context(), "trimmed"), known(t, f.world, "trimmed")) })
+			list, err := f.Records().Ledger.Skim(t.Context(), []ledger.Stretch{{Job: "trimmed", Limit: 10}}, true)
+			if must(t, err); len(list[0].Entries) > 0 || !list[0].Trimmed.IsZero() || !list[0].TrimmedSuccess.IsZero() {
+				t.Errorf("it has %+v", list)
+			}
+		})
+	}
 }
 
 // No tick runs again, and tokens grow.
@@ -170,11 +189,11 @@ type disturbed struct {
 	disturb func() error
 }
 
-func (d disturbed) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
+func (d disturbed) PutEntries(ctx context.Context, job string, all ledger.Skimmed) error {
 	if err := d.disturb(); err != nil {
 		return err
 	}
-	return d.Side.PutEntries(ctx, job, list, trimmed)
+	return d.Side.PutEntries(ctx, job, all)
 }
 
 var errCut = errors.New("cut off")

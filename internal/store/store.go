@@ -61,6 +61,8 @@ type Roster interface {
 	roster.Roster
 	// Remembered lists the replicas seen lately, and the lost ones.
 	Remembered(ctx context.Context) ([]roster.Replica, error)
+	// Left lists the replicas that left in the last 24 hours; see roster.Left.
+	Left(ctx context.Context) ([]roster.Replica, error)
 }
 
 // Commands has the commands and their audit log.
@@ -104,6 +106,8 @@ type Membership interface {
 	Watch(ctx context.Context)
 	// NotReady says why no tick can run; "" if one can. It asks nothing of the store.
 	NotReady() string
+	// LastHour is what Watch has known of the nodes, or of the store, in the last hour.
+	LastHour(now time.Time) []health.Minute
 	// ClockOffset is how far the local clock is ahead of that of the store; false if unknown.
 	ClockOffset() (time.Duration, bool)
 }

@@ -100,6 +100,9 @@ func fill(t *testing.T, w world) *filled {
 		f.run("report", n, locking.AtMostOnce)
 	}
 	f.claim("report", 3, locking.AtMostOnce) // interrupted
+	for n := range 2 {
+		f.run("trimmed", n, locking.AtMostOnce)
+	}
 	f.run("again", 1, locking.AtLeastOnce)
 	f.claim("again", 2, locking.AtLeastOnce)
 	lease := f.acquire(locking.Request{Name: "plain"})
@@ -112,6 +115,16 @@ func fill(t *testing.T, w world) *filled {
 	_, err := r.Ledger.Record(t.Context(), ledger.Entry{Job: "report", Tick: f.at(-1), Outcome: ledger.Missed, Reason: ledger.Reason{Code: ledger.CodeNoQuorum}})
 	must(t, err)
 	must(t, r.Ledger.Store(t.Context(), "report", jobs.History{}, ledger.Log{Tick: f.at(3), Token: f.last["report"], Text: "hello\n"}))
+	soon(t, func() error { // a node may get the record of a run after it has dropped others
+		if err := r.Ledger.Store(t.Context(), "trimmed", jobs.History{Keep: 1}); err != nil {
+			return err
+		}
+		list, err := r.Ledger.Runs(t.Context(), ledger.Query{Job: "trimmed", Limit: 10})
+		if len(list) != 1 {
+			err = errors.Join(err, fmt.Errorf("%d runs are left", len(list)))
+		}
+		return err
+	})
 	must(t, r.Roster.Publish(t.Context(), []roster.JobInfo{{
 		Name: "report", Hash: "v1", ConfigHash: "set", Replica: "a", Published: f.start, Account: roster.Account{First: f.start, Until: f.at(9)},
 	}}))

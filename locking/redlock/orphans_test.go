@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorate/quorate/dev/testkit/length"
 	"github.com/quorate/quorate/dev/testkit/redistest"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 )
 
@@ -141,7 +142,7 @@ func (f *five) lose(t *testing.T, l *Locker, random *rand.Rand) error {
 			return false
 		}
 		mustRelease(t, lease)
-		return !slices.ContainsFunc(l.set.NodeStates(), func(n membership.NodeState) bool { return !n.Up })
+		return !slices.ContainsFunc(l.set.NodeStates(), func(n health.State) bool { return !n.Up })
 	})
 	return err
 }

@@ -98,6 +98,7 @@ type silentRoster struct {
 
 func (r silentRoster) Replicas(context.Context) ([]roster.Replica, error)   { return nil, r.err }
 func (r silentRoster) Remembered(context.Context) ([]roster.Replica, error) { return nil, r.err }
+func (r silentRoster) Left(context.Context) ([]roster.Replica, error)       { return nil, r.err }
 func (r silentRoster) Jobs(context.Context) ([]roster.JobInfo, error)       { return nil, r.err }
 
 // inGrace is the error of one store that does not vouch for commands yet.

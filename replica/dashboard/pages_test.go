@@ -43,7 +43,7 @@ func (r *rig) paths() []string {
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) {
-		c.Settings = func() any { return map[string]string{"x": hostile} }
+		c.Settings = func() (any, func(...string) string) { return map[string]string{"x": hostile}, nil }
 		c.Control.Claims = heldNodes{}
 	})
 	r.run(time.Now().Add(-time.Second).Truncate(time.Millisecond), ledger.Running)
@@ -416,7 +416,7 @@ func TestKilledReplicaIsSeen(t *testing.T) {
 			"web-2 is lost, silent for 20 s", "web-1 has gone.", "Interrupted and run again in the last 24 h: report.",
 			"an attempt on web-2 was interrupted; the one on web-1: succeeded",
 		}, []string{"all ready"})
-		r.shows("/replicas", []string{"web-2", "lost", "it did not leave", "lost for 24 hours"}, []string{"web-1"})
+		r.shows("/replicas", []string{"web-2", "lost", "it did not leave", "lost for 24 hours", "Left in the last 24 hours: 1</summary>", "web-1"}, nil)
 		r.shows("/ticks", []string{"run again: an attempt on web-2 was interrupted"}, nil)
 		r.shows("/runs/"+e.ID(), []string{"<b>Interrupted</b>", "replica web-2 had it: interrupted"}, []string{"Handed over"})
 		rows, _ := get[view.Tick](r, "/api/v1/ticks?limit=1")
@@ -430,7 +430,7 @@ func TestKilledReplicaIsSeen(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		_, err = r.roster.Beat(ctx, roster.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
 		r.must(err)
-		r.shows("/replicas", []string{"ready"}, []string{"web-2"})
+		r.shows("/replicas", []string{"ready"}, []string{"web-1", "web-2", "Left in"})
 	})
 }
 

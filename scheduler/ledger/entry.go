@@ -43,6 +43,10 @@ func Outcomes() []Outcome {
 	return []Outcome{Running, Succeeded, Failed, TimedOut, LeaseLost, Interrupted, Cancelled, Skipped, Missed, Unreadable}
 }
 
+// Failure reports whether a run with the outcome recorded that it did not succeed. One that is
+// Interrupted recorded nothing, or another replica runs it again.
+func (o Outcome) Failure() bool { return o == Failed || o == TimedOut || o == LeaseLost }
+
 // A Trigger is why a run began.
 type Trigger string
 

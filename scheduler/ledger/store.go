@@ -105,6 +105,10 @@ type Skimmed struct {
 	// Trimmed is the latest order key with a dropped entry of the job, in any stretch;
 	// zero: none. Records of ticks up to it may be missing.
 	Trimmed time.Time
+	// TrimmedSuccess and TrimmedFailure are the order keys of the newest dropped runs that
+	// recorded such an end, see [Outcome.Failure]; zero: unknown. An entry that is still stored
+	// may be newer.
+	TrimmedSuccess, TrimmedFailure time.Time
 }
 
 // A Skimmer reads stretches of many jobs at once, in as few calls as possible. The cost

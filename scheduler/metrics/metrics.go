@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/scheduler/event"
 )
@@ -52,7 +53,7 @@ type Config struct {
 type nodeSet interface {
 	Quorum() int
 	// NodeStates returns the last known state of each node, without a call.
-	NodeStates() []membership.NodeState
+	NodeStates() []health.State
 }
 
 const namespace = "quorate"

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
@@ -263,16 +264,16 @@ func TestJobLabelsAreBounded(t *testing.T) {
 }
 
 // fixedNodes never change.
-type fixedNodes []membership.NodeState
+type fixedNodes []health.State
 
-func (n fixedNodes) Quorum() int                        { return len(n)/2 + 1 }
-func (n fixedNodes) NodeStates() []membership.NodeState { return n }
+func (n fixedNodes) Quorum() int                { return len(n)/2 + 1 }
+func (n fixedNodes) NodeStates() []health.State { return n }
 
 func TestGaugesOfNodes(t *testing.T) {
 	t.Parallel()
-	votes := membership.NodeState{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
-	abstains := membership.NodeState{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
-	gone := membership.NodeState{Node: "c"}
+	votes := health.State{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
+	abstains := health.State{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
+	gone := health.State{Node: "c"}
 	m := metrics.New(metrics.Config{Nodes: func() metrics.Nodes { return fixedNodes{votes, abstains, gone} }, Ready: func() bool { return true }})
 	want(t, values(t, m), values(t, m), map[string]float64{
 		"node_up{a}": 1, "node_up{b}": 1, "node_up{c}": 0,

@@ -33,7 +33,7 @@ type Replica struct {
 	// Seen is the time of its last heartbeat, by its own clock.
 	Seen time.Time `json:"seen"`
 	// State is "ready", "waiting" (for nodes or their grace), "skewed" (see
-	// scheduler.Config.MaxClockOffset) or "draining"; in listings also "lost".
+	// scheduler.Config.MaxClockOffset) or "draining"; in listings also "lost" or "left".
 	State   string   `json:"state"`
 	Running []string `json:"running"` // jobs it runs now
 	// ConfigHash identifies the replica's set of jobs.
@@ -159,6 +159,11 @@ const (
 	RememberLost = 24 * time.Hour
 	// MostLost is how many of them listings know.
 	MostLost = 100
+	// RememberLeft is how long listings know a replica that left.
+	RememberLeft = 24 * time.Hour
+	// MostLeft is how many of them listings know, beside the lost ones: many roll-outs displace none
+	// of those.
+	MostLeft = 100
 )
 
 // Lost returns the replica as one that fell silent without leaving.
@@ -167,13 +172,27 @@ func (r Replica) Lost() Replica {
 	return r
 }
 
+// Left returns the replicas of a list that left, as listings show them: the last of each ID, and the
+// latest MostLeft of them, newest first. Seen is when they left.
+func Left(list []Replica) []Replica {
+	slices.SortStableFunc(list, func(a, b Replica) int { return b.Seen.Compare(a.Seen) })
+	left, known := []Replica{}, map[string]bool{}
+	for _, r := range list {
+		if !known[r.ID] && len(left) < MostLeft {
+			r.State, r.Running = StateLeft, nil
+			left, known[r.ID] = append(left, r), true
+		}
+	}
+	return left
+}
+
 // A Roster knows the live replicas and their jobs. It is a hint: only the claim decides
 // which replica runs a tick.
 type Roster interface {
 	// Beat announces self, sets its Seen to now, and returns the replicas seen
 	// lately, self included.
 	Beat(ctx context.Context, self Replica) ([]Replica, error)
-	// Leave removes self, and no other process with its ID.
+	// Leave removes self, and no other process with its ID. Listings may remember that it left.
 	Leave(ctx context.Context, self Replica) error
 	// Replicas lists the replicas seen lately, sorted by ID. Several processes may have the
 	// same one; those that another has succeeded are left out; see Successors.
@@ -217,6 +236,7 @@ const (
 	StateDraining = "draining"
 	StateStopped  = "stopped" // not started yet, or returned
 	StateLost     = "lost"    // silent for SeenLately, and it did not leave: only listings see it
+	StateLeft     = "left"    // it left the roster: only listings of former replicas see it
 )
 
 // A Version is one version of a job in listings: one that replicas serve now or, if there

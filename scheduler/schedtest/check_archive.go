@@ -45,6 +45,7 @@ func archiveChecks() []archiveCheck {
 		{"NewestEntryStays", newestEntryStays},
 		{"NoNoteEvictsARun", noNoteEvictsARun},
 		{"NothingIsSaidOfTrimmedTicks", nothingIsSaidOfTrimmedTicks},
+		{"LastEndsOfTrimmedRunsAreKnown", lastEndsOfTrimmedRunsAreKnown},
 		{"TicksMayBeClaimedAlike", ticksMayBeClaimedAlike},
 		{"EndedContextIsAnError", archiveEndedContextIsAnError},
 	}
@@ -232,6 +233,52 @@ func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 	b.want("Runs", b.runs(10), want[:keep]...)
 	if s, ok := b.ledger.(ledger.Skimmer); ok && !b.skim(s, []ledger.Stretch{{Job: jobName}}, true)[0].Trimmed.Equal(b.tick(9+keep)) {
 		b.Errorf("trimming skips is not said")
+	}
+}
+
+// lastEndsOfTrimmedRunsAreKnown: the newest of each kind, whether they are dropped by number or by age, in one step
+// or in several.
+func lastEndsOfTrimmedRunsAreKnown(b *archiveBench) {
+	if _, ok := b.ledger.(ledger.Skimmer); !ok {
+		return
+	}
+	end := func(n int, o ledger.Outcome) { b.end(b.claim(n, b.Long, locking.AtMostOnce), b.finished(n, o)) }
+	const none = -1
+	b.wantTrimmed(none, none, none)
+	for n, o := range []ledger.Outcome{ledger.Failed, ledger.Succeeded, ledger.LeaseLost, ledger.Succeeded, ledger.TimedOut, ledger.Cancelled, ledger.Failed} {
+		end(10*n, o)
+		b.record(b.notRun(10*n+5, ledger.Missed, "no quorum"))
+	}
+	b.wantTrimmed(none, none, none)
+	for _, step := range []struct{ keep, trimmed, success, failure int }{
+		{6, 5, none, 0}, {5, 15, 10, 0}, {3, 35, 30, 20}, {2, 45, 30, 40}, {1, 55, 30, 40},
+	} {
+		b.store(jobs.History{Keep: step.keep})
+		b.wantTrimmed(step.trimmed, step.success, step.failure)
+	}
+	end(1000, ledger.Succeeded)
+	end(1010, ledger.Skipped)
+	end(2000, ledger.Cancelled)
+	b.store(jobs.History{MaxAge: time.Since(b.tick(1500))})
+	b.wantTrimmed(1010, 1000, 60)
+}
+
+// wantTrimmed wants to know of the dropped entries of the ticks, of which a negative one is unknown.
+func (b *archiveBench) wantTrimmed(trimmed, success, failure int) {
+	b.Helper()
+	at := func(n int) (t time.Time) {
+		if n >= 0 {
+			t = b.tick(n)
+		}
+		return t
+	}
+	list := b.skim(b.ledger.(ledger.Skimmer), []ledger.Stretch{{Job: jobName}, {Job: jobName + ".other"}}, false)
+	of := func(s ledger.Skimmed) [3]time.Time {
+		return [3]time.Time{s.Trimmed, s.TrimmedSuccess, s.TrimmedFailure}
+	}
+	got, want := of(list[0]), [3]time.Time{at(trimmed), at(success), at(failure)}
+	if got != want || of(list[1]) != [3]time.Time{} {
+		b.Errorf("entries were dropped up to, a success and a failure at %v, want %v; of another job at %v", got, want, of(list[1]))
 	}
 }
 

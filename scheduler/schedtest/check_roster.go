@@ -122,6 +122,48 @@ func lostReplicaIsRemembered(b *rosterBench) {
 	}
 }
 
+// leftReplicaIsListed: who leaves is listed as left, by its last process, and on no other list.
+func leftReplicaIsListed(b *rosterBench) {
+	memory, ok := b.Roster.(interface {
+		Left(ctx context.Context) ([]roster.Replica, error)
+		Remembered(ctx context.Context) ([]roster.Replica, error)
+	})
+	if !ok {
+		b.Skip("the roster remembers nobody")
+	}
+	var began time.Time
+	for _, of := range []string{"a 1", "b 1", "a 2"} {
+		r := b.replica(of[:1])
+		r.Instance = of[2:]
+		if _, err := b.Beat(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+		b.Wait(20 * time.Millisecond)
+		began = time.Now().Round(0)
+		if err := b.Leave(b.Context(), r); err != nil {
+			b.Fatalf("Leave = %v", err)
+		}
+	}
+	b.beat("lively")
+	list, err := memory.Left(b.Context())
+	if err != nil {
+		b.Fatalf("Left = %v", err)
+	}
+	b.want("Left", list, "a", "b")
+	if len(list) == 2 {
+		want := b.replica("a")
+		want.Instance, want.State, want.Running, want.Seen = "2", roster.StateLeft, nil, list[0].Seen
+		if !reflect.DeepEqual(list[0], want) || list[0].Seen.Before(began) || list[0].Seen.After(time.Now()) {
+			b.Errorf("Left = %+v, want %+v, from %v on", list[0], want, began)
+		}
+	}
+	b.want("Replicas", b.replicas(), "lively")
+	if list, err = memory.Remembered(b.Context()); err != nil {
+		b.Fatalf("Remembered = %v", err)
+	}
+	b.want("Remembered", list, "lively")
+}
+
 func leaveTakesOff(b *rosterBench) {
 	b.beat("a")
 	b.beat("b")

@@ -145,6 +145,7 @@ func rosterChecks() []rosterCheck {
 		{"SilentReplicaIsForgotten", silentReplicaIsForgotten},
 		{"LostReplicaIsRemembered", lostReplicaIsRemembered},
 		{"LeaveTakesOff", leaveTakesOff},
+		{"LeftReplicaIsListed", leftReplicaIsListed},
 		{"ProcessesUnderOneID", processesUnderOneID},
 		{"PublishReplacesVersions", publishReplacesVersions},
 		{"AgeIsThatOfTheLastWord", ageIsThatOfTheLastWord},

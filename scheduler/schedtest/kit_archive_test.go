@@ -12,12 +12,23 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// oddArchive is a Ledger that changes what its Archive is given.
+// oddArchive is a Ledger that changes what its Archive is given, and what is known of dropped entries.
 type oddArchive struct {
 	*Ledger
 	store    func(*jobs.History, []ledger.Log) []ledger.Log
 	deafened bool
 	forgets  *locktest.Memory // what Store makes it forget
+	skimmed  func(*ledger.Skimmed)
+}
+
+func (o oddArchive) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	list, err := o.Ledger.Skim(ctx, stretches, perTick)
+	for i := range list {
+		if o.skimmed != nil {
+			o.skimmed(&list[i])
+		}
+	}
+	return list, err
 }
 
 func (o oddArchive) Store(ctx context.Context, job string, h jobs.History, logs ...ledger.Log) error {
@@ -65,15 +76,17 @@ type archiveFault struct {
 func archiveFaults() map[string]archiveFault {
 	trimmed := 0
 	return map[string]archiveFault{
-		"loses what was cut":   {each(func(l *ledger.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
-		"mixes attempts":       {each(func(l *ledger.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
-		"invents logs":         {each(func(l *ledger.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
-		"counts no logs":       {history(func(h *jobs.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount", "NothingIsSaidOfTrimmedTicks"}},
-		"counts notes as runs": {history(func(h *jobs.History) { h.Keep /= 3 }), []string{"NoNoteEvictsARun"}},
-		"counts no bytes":      {history(func(h *jobs.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
-		"minds no age":         {history(func(h *jobs.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
-		"forgets the claims":   {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
-		"never minds the end":  {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
+		"loses what was cut":    {each(func(l *ledger.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
+		"mixes attempts":        {each(func(l *ledger.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
+		"invents logs":          {each(func(l *ledger.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
+		"counts no logs":        {history(func(h *jobs.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount", "NothingIsSaidOfTrimmedTicks"}},
+		"counts notes as runs":  {history(func(h *jobs.History) { h.Keep /= 3 }), []string{"NoNoteEvictsARun"}},
+		"counts no bytes":       {history(func(h *jobs.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
+		"minds no age":          {history(func(h *jobs.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
+		"forgets the claims":    {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
+		"forgets failures":      {oddArchive{skimmed: func(s *ledger.Skimmed) { s.TrimmedFailure = time.Time{} }}, []string{"LastEndsOfTrimmedRunsAreKnown"}},
+		"all dropped succeeded": {oddArchive{skimmed: func(s *ledger.Skimmed) { s.TrimmedSuccess = s.Trimmed }}, []string{"LastEndsOfTrimmedRunsAreKnown"}},
+		"never minds the end":   {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
 		"bounds nothing at first": {history(func(h *jobs.History) {
 			if h.Keep > 0 {
 				if trimmed++; trimmed == 1 {

@@ -277,6 +277,14 @@ func (o oddRoster) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	return o.Roster.(*Roster).Remembered(ctx)
 }
 
+func (o oddRoster) Left(ctx context.Context) ([]roster.Replica, error) {
+	list, err := o.Roster.(*Roster).Left(ctx)
+	if o.fault == "forgets when it left" && len(list) > 0 {
+		list[0].Seen = list[0].Started
+	}
+	return list, err
+}
+
 func (o oddRoster) Publish(ctx context.Context, jobs []roster.JobInfo) error {
 	switch o.fault {
 	case "one version of a job":
@@ -319,6 +327,7 @@ func TestRosterKitFindsFaults(t *testing.T) {
 		"leaves self out":      "BeatAnnounces",
 		"never forgets":        "LeaveTakesOff",
 		"remembers nobody":     "LostReplicaIsRemembered",
+		"forgets when it left": "LeftReplicaIsListed",
 		"one process":          "ProcessesUnderOneID",
 		"one version of a job": "PublishReplacesVersions",
 		"knows no age":         "AgeIsThatOfTheLastWord",

@@ -115,9 +115,10 @@ func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick b
 		}
 		some := cut(all, s)
 		l.mu.Lock()
-		some.Trimmed = l.kept[s.Job].trimmed
+		gone := l.kept[s.Job].Skimmed
 		l.mu.Unlock()
-		skimmed = append(skimmed, some)
+		gone.Entries, gone.Rest = some.Entries, some.Rest
+		skimmed = append(skimmed, gone)
 	}
 	return skimmed, nil
 }
@@ -163,7 +164,7 @@ func (l *Ledger) all(job string) ([]ledger.Entry, error) {
 	}
 	l.mu.Lock()
 	for _, e := range l.ticks[job] {
-		if e.OrderKey().After(l.kept[job].trimmed) {
+		if e.OrderKey().After(l.kept[job].Trimmed) {
 			all = append(all, e)
 		}
 	}
@@ -223,18 +224,27 @@ var (
 
 // kept is what a Ledger stores of a job besides its entries.
 type kept struct {
-	from    time.Time    // runs of earlier ticks were dropped
-	trimmed time.Time    // the latest tick with a dropped entry
-	logs    []ledger.Log // oldest tick first
+	from           time.Time    // runs of earlier ticks were dropped
+	ledger.Skimmed              // what is known of dropped entries, without others
+	logs           []ledger.Log // oldest tick first
 }
 
 // drop stores that the entries were dropped.
 func (k *kept) drop(entries []ledger.Entry) {
 	for _, e := range entries {
-		if e.OrderKey().After(k.trimmed) {
-			k.trimmed = e.OrderKey()
-		}
+		at := e.OrderKey()
+		k.Trimmed = newer(k.Trimmed, at, true)
+		k.TrimmedSuccess = newer(k.TrimmedSuccess, at, e.Outcome == ledger.Succeeded)
+		k.TrimmedFailure = newer(k.TrimmedFailure, at, e.Outcome.Failure())
 	}
+}
+
+// newer returns the later time, if at counts.
+func newer(known, at time.Time, counts bool) time.Time {
+	if counts && at.After(known) {
+		return at
+	}
+	return known
 }
 
 // Store implements [ledger.Archive].
@@ -277,7 +287,7 @@ func (l *Ledger) Store(ctx context.Context, job string, h jobs.History, logs ...
 	case ran > 0:
 		k.from = runs[ran-1].OrderKey()
 	case len(runs) > 0:
-		k.from = k.trimmed.Add(1)
+		k.from = k.Trimmed.Add(1)
 	}
 	l.kept[job] = k
 	l.keepNotes(job, notes, noted)

@@ -17,6 +17,7 @@ import (
 type Roster struct {
 	mu       sync.Mutex
 	replicas map[string]roster.Replica
+	left     []roster.Replica
 	jobs     map[version]published
 	sets     map[string][]byte
 }
@@ -46,8 +47,21 @@ func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replic
 func (r *Roster) Leave(ctx context.Context, self roster.Replica) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	delete(r.replicas, self.Process())
-	return ctx.Err()
+	self.Seen = time.Now()
+	r.left = roster.Left(append(r.left, self))
+	return nil
+}
+
+// Left lists the replicas that left.
+func (r *Roster) Left(ctx context.Context) ([]roster.Replica, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = slices.DeleteFunc(r.left, func(have roster.Replica) bool { return time.Since(have.Seen) >= roster.RememberLeft })
+	return slices.Clone(r.left), ctx.Err()
 }
 
 // Replicas implements [roster.Roster].

@@ -33,6 +33,18 @@ import (
 type Cluster struct {
 	view.Service
 	Name string // for people
+	// NeedsReason: it refuses commands without a reason.
+	NeedsReason bool
+}
+
+// Requested says which run was requested, with the job's name as the user gave it.
+func Requested(requested view.Command, job string) string {
+	return job + ": requested run " + RunID(requested, job)
+}
+
+// Switched says what was paused or resumed.
+func Switched(done view.PauseResult) string {
+	return fmt.Sprintf("%s: %sd by %s; replicas follow within two seconds", done.Command.Target(), done.Command.Kind, view.Text(done.Command.By))
 }
 
 // Collect reads pages until there are so many rows; 0: all.

@@ -52,7 +52,7 @@ func NewServer(address, tokenFile string) (Cluster, error) {
 		}
 		s.token = strings.TrimSpace(string(text))
 	}
-	return Cluster{s, u.Host}, nil
+	return Cluster{Service: s, Name: u.Host, NeedsReason: true}, nil
 }
 
 // call makes one request.
@@ -184,6 +184,10 @@ func (s *server) Jobs(ctx context.Context, q view.JobQuery) (view.Page[view.Job]
 
 func (s *server) Replicas(ctx context.Context) ([]view.Replica, error) {
 	return rows[view.Replica](ctx, s, "/replicas")
+}
+
+func (s *server) Left(ctx context.Context) ([]view.Replica, error) {
+	return rows[view.Replica](ctx, s, "/replicas/left")
 }
 
 func (s *server) Locks(ctx context.Context) ([]view.Lock, error) {

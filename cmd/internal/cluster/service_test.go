@@ -90,6 +90,7 @@ func fill(t *testing.T, c *single.Cluster) {
 	}
 	_, err := kept.Roster.Beat(ctx, roster.Replica{ID: "a", Host: "h", PID: 1, State: roster.StateReady, ConfigHash: "c1", Started: at(0)})
 	must(err)
+	must(kept.Roster.Leave(ctx, roster.Replica{ID: "b", Host: "h", PID: 2, Started: at(0)}))
 	for n := range 4 {
 		e := ledger.Entry{Job: "report", Tick: at(n), Outcome: ledger.Running, Trigger: ledger.BySchedule, Replica: "a", Started: at(n)}
 		lease, err := c.Locker().TryAcquire(ctx, locking.Request{Name: e.Job, Tick: e.Tick, TTL: time.Hour, Holder: "a", Note: ledger.EncodeNote(e)})
@@ -154,6 +155,7 @@ func reads() []ask {
 			return s.Jobs(ctx, view.JobQuery{Limit: 1, After: "report", Text: "SW"})
 		}),
 		one("replicas", func(ctx context.Context, s view.Service) ([]view.Replica, error) { return s.Replicas(ctx) }),
+		one("left replicas", func(ctx context.Context, s view.Service) ([]view.Replica, error) { return s.Left(ctx) }),
 		one("locks", func(ctx context.Context, s view.Service) ([]view.Lock, error) { return s.Locks(ctx) }),
 		one("pauses", func(ctx context.Context, s view.Service) ([]view.Command, error) { return s.Pauses(ctx) }),
 		one("nodes", func(ctx context.Context, s view.Service) ([]view.Node, error) { return s.Nodes(ctx) }),

@@ -80,7 +80,9 @@ func Part(section string, stores []replica.Store) replica.Store {
 }
 
 // Service is that of the store.
-func (s *Store) Service() Cluster { return Cluster{s.Control, "namespace " + s.Namespace} }
+func (s *Store) Service() Cluster {
+	return Cluster{Service: s.Control, Name: "namespace " + s.Namespace}
+}
 
 // Close closes the connections.
 func (s *Store) Close() error { return s.Kept.Close() }

@@ -261,7 +261,7 @@ func Paint(text string, o ledger.Outcome) string {
 	return "\x1b[" + colours[view.MarkOf(o).Level] + "m" + text + "\x1b[0m"
 }
 
-// inColumns formats a line of a table. The painted cell has the colour of the outcome that it begins with; negative: none.
+// inColumns formats a line of a table. The outcome with which the painted cell begins has its colour; negative: none.
 func inColumns(cells []string, widths []int, painted int) string {
 	var b strings.Builder
 	for i, cell := range cells {
@@ -272,7 +272,7 @@ func inColumns(cells []string, widths []int, painted int) string {
 		space := strings.Repeat(" ", widths[i]+Gap-utf8.RuneCountInString(text))
 		if i == painted && text != "" {
 			outcome, _, _ := strings.Cut(text, ",")
-			text = Paint(text, ledger.Outcome(outcome))
+			text = Paint(outcome, ledger.Outcome(outcome)) + text[len(outcome):]
 		}
 		b.WriteString(text + space)
 	}

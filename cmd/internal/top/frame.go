@@ -1,12 +1,8 @@
 package top
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +11,6 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // remedy is what to do if the store does not answer.
@@ -23,27 +18,38 @@ const remedy = "Start what is down; quorate store check says what is wrong."
 
 // A layout holds the settings of a frame.
 type layout struct {
+	state
 	name          string // of the cluster
 	remedy        string // what to do if the store does not answer
 	width, height int    // of the terminal; height 0: unlimited
 	color         bool
 	live          bool   // there are keys
-	help          bool   // show the keys
 	note          string // in the title
 	now           time.Time
 }
 
 // frame lays out the snapshot in at most v.height lines of at most v.width columns.
 func (d snapshot) frame(v layout) []string {
+	bottom := v.bottom()
 	lines := []textLine{v.title()}
-	if v.help {
+	room := v.height - len(lines) - len(bottom)
+	switch {
+	case v.help:
 		lines = append(lines, helpLines()...)
-	} else {
-		lines = append(lines, d.words(v)...)
-		lines = append(lines, d.body(v, v.height-len(lines))...)
+	case v.page != nil:
+		all := d.pageLines(v)
+		first := min(v.page.scroll, max(0, len(all)-room))
+		lines = append(lines, all[first:]...)
+	default:
+		lines = append(lines, d.overview(v, room)...)
 	}
 	if v.height > 0 {
-		lines = lines[:min(len(lines), v.height)]
+		bottom = bottom[max(0, len(bottom)-v.height):] // the end of a question says how to answer it
+		lines = lines[:min(len(lines), v.height-len(bottom))]
+		for len(bottom) > 0 && len(lines)+len(bottom) < v.height {
+			lines = append(lines, textLine{})
+		}
+		lines = append(lines, bottom...)
 	}
 	texts := make([]string, len(lines))
 	for i, l := range lines {
@@ -52,12 +58,34 @@ func (d snapshot) frame(v layout) []string {
 	return texts
 }
 
-// title has the name of the cluster, the time, and on a terminal the keys.
+// extent is what keys can reach in the frame.
+func (d snapshot) extent(v layout) extent {
+	if v.page != nil {
+		return extent{scroll: max(0, len(d.pageLines(v))-v.height+1+len(v.bottom()))}
+	}
+	return extent{rows: rowIDs(d.sections(v.state, v.now))}
+}
+
+// title has the search, the name of the cluster, the time, and on a terminal the keys.
 func (v layout) title() textLine {
-	left := fmt.Sprintf("quorate top  %s  %s UTC", v.name, v.now.UTC().Format(time.TimeOnly))
-	l := textLine{{left, bold}}
-	for _, right := range []string{v.note + "  ? help  q quit", "? help  q quit"} {
-		room := v.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right)
+	l := textLine{{"quorate top", bold}}
+	if v.search != "" {
+		l = append(l, span{"  /" + v.search, warn})
+	}
+	l = append(l, span{fmt.Sprintf("  %s  %s UTC", v.name, v.now.UTC().Format(time.TimeOnly)), bold})
+	keys := "? help  q quit"
+	switch {
+	case v.help || v.page != nil && v.page.row.about.kind != aJob:
+		keys = "? help  q back"
+	case v.page != nil:
+		keys = "t trigger  p pause  ? help  q back"
+	}
+	used := 0
+	for _, s := range l {
+		used += utf8.RuneCountInString(s.text)
+	}
+	for _, right := range []string{v.note + "  " + keys, keys} {
+		room := v.width - used - utf8.RuneCountInString(right)
 		if v.live && room >= output.Gap {
 			return append(l, span{strings.Repeat(" ", room) + right, faint})
 		}
@@ -65,13 +93,31 @@ func (v layout) title() textLine {
 	return l
 }
 
+// overview describes the cluster in sentences, and below them in sections. The selected row
+// has room first.
+func (d snapshot) overview(v layout, room int) []textLine {
+	lines := d.words(v)
+	if v.height > 0 {
+		lines = lines[:min(len(lines), max(0, room-2))]
+	}
+	return append(lines, d.body(v, room-len(lines))...)
+}
+
 // body lays the sections out in so many lines, with space between them if possible.
 func (d snapshot) body(v layout, room int) []textLine {
-	all := d.sections(v.now)
+	all := d.sections(v.state, v.now)
+	if len(all) == 0 && v.search != "" {
+		return paragraph("No job, replica or node matches /"+v.search+". Esc clears the search.", v.width, plain)
+	}
 	if v.height == 0 {
 		room = 1 << 20
 	}
-	rows, left := share(all, room)
+	selected := -1
+	if v.live {
+		selected = v.locate(rowIDs(all))
+	}
+	in, at := position(all, selected)
+	rows, left := share(all, in, room)
 	var lines []textLine
 	for i, s := range all {
 		if rows[i] == 0 {
@@ -80,14 +126,37 @@ func (d snapshot) body(v layout, room int) []textLine {
 		if left >= len(all) {
 			lines = append(lines, textLine{})
 		}
-		lines = append(lines, s.head(rows[i]))
-		lines = append(lines, s.lines(rows[i], v.width)...)
+		first := 0
+		if i == in { // the selected row is in the middle, unless the list begins or ends there
+			first = min(max(0, at-rows[i]/2), len(s.rows)-rows[i])
+		}
+		shown := s.lines(first, rows[i], v.width)
+		if i == in {
+			shown[at-first] = shown[at-first].choose(v.width)
+		}
+		lines = append(lines, s.head(rows[i], v.live))
+		lines = append(lines, shown...)
 	}
 	return lines
 }
 
-// head is the title of a section with so many visible rows.
-func (s section) head(shown int) textLine {
+// position is the section of the n-th of all rows, and its place there; -1 for n -1.
+func position(all []section, n int) (in, at int) {
+	if n < 0 {
+		return -1, -1
+	}
+	for i, s := range all {
+		if n < len(s.rows) {
+			return i, n
+		}
+		n -= len(s.rows)
+	}
+	return -1, -1
+}
+
+// head is the title of a section with so many visible rows. Where keys can change it, it
+// shows the order.
+func (s section) head(shown int, live bool) textLine {
 	if s.endless {
 		return textLine{{s.title, bold}}
 	}
@@ -95,18 +164,28 @@ func (s section) head(shown int) textLine {
 	if shown < len(s.rows) {
 		count = fmt.Sprintf("%d of %d", shown, len(s.rows))
 	}
+	if live && s.order != "" {
+		count += ", " + s.order
+	}
 	return textLine{{s.title, bold}, {" " + count, faint}}
 }
 
-// share distributes lines among the sections: first a row and the title each, then the
-// rows that they need most, then the rest. Left is what remains.
-func share(all []section, room int) (rows []int, left int) {
+// share distributes lines among the sections: first a row and the title each, beginning
+// with the section of the selected row, then the rows that they need most, then the rest.
+// Left is what remains.
+func share(all []section, selected, room int) (rows []int, left int) {
 	rows = make([]int, len(all))
-	for i := range all {
-		if room >= 2 {
+	begin := func(i int) {
+		if room >= 2 && rows[i] == 0 {
 			rows[i] = 1
 			room -= 2
 		}
+	}
+	if selected >= 0 {
+		begin(selected)
+	}
+	for i := range all {
+		begin(i)
 	}
 	for _, bound := range []func(section) int{
 		func(s section) int { return min(s.few, len(s.rows)) },
@@ -129,10 +208,19 @@ func share(all []section, room int) (rows []int, left int) {
 func helpLines() []textLine {
 	text := []string{
 		"",
-		"  q, Ctrl-C   quit",
-		"  ?           show or hide this help",
+		"  ↑ ↓, k j    select a row; PgUp, PgDn, Home, End, Tab: further away",
+		"  Enter       show the job, replica or node of the row",
+		"  q, Esc      back; q quits from the overview",
+		"  /           search jobs, replicas and nodes by name",
+		"  s           order the problems: newest, most often, by name",
+		"  t           trigger the job: run it once, now",
+		"  p           pause the job, or resume it",
 		"  space       refresh now",
+		"  ?           show or hide this help",
+		"  Ctrl-C      quit",
 		"  Ctrl-Z      suspend; fg continues",
+		"",
+		"  t and p ask before they do anything; the audit log records your name.",
 		"",
 		"  ✓ good   ! needs attention   ✕ bad   ▶ running",
 		"",
@@ -145,181 +233,6 @@ func helpLines() []textLine {
 		lines[i] = textLine{{t, plain}}
 	}
 	return lines
-}
-
-// A section is a titled part of the frame.
-type section struct {
-	title string
-	few   int // rows it gets before other sections get more
-	// endless: the list has no known end.
-	endless bool
-	grid
-}
-
-// sections are the sections with rows, the most urgent first. Those of an old snapshot are
-// faint.
-func (d snapshot) sections(now time.Time) []section {
-	all := []section{d.problemRows(now), d.runningRows(now), d.nextRows(now), d.replicaRows(d.asOf(now)), d.nodeRows()}
-	for i, s := range all {
-		err := d.err
-		if i == len(all)-1 {
-			err = d.nodesErr
-		}
-		if err != nil {
-			fade(s.rows)
-		}
-	}
-	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
-}
-
-// fade makes lines faint.
-func fade(lines []textLine) {
-	for _, line := range lines {
-		for i := range line {
-			line[i].style = faint
-		}
-	}
-}
-
-// problemRows has a row for each job and outcome with problems: the last one, and how many
-// there were.
-func (d snapshot) problemRows(now time.Time) section {
-	s := section{title: "PROBLEMS", few: 6, grid: grid{drop: []int{5}, cut: []int{6, 2}, most: map[int]int{2: 32, 5: 24}}}
-	type problem struct {
-		job     string
-		outcome ledger.Outcome
-	}
-	problems := slices.DeleteFunc(slices.Clone(d.ticks), func(t view.Tick) bool { return levelOf(t.Level()) < warn })
-	times := map[problem]int{}
-	for _, t := range problems {
-		times[problem{t.Job, t.Outcome}]++
-	}
-	for _, t := range problems {
-		of := problem{t.Job, t.Outcome}
-		n := times[of]
-		if n == 0 {
-			continue // it has a row
-		}
-		times[of] = 0
-		often := ""
-		if n > 1 {
-			often = fmt.Sprintf("%d times", n)
-		}
-		level := levelOf(t.Level())
-		s.rows = append(s.rows, textLine{
-			shape(level),
-			{clockAt(view.Time(&t.Tick), now), plain},
-			{t.Job, bold},
-			{strings.ReplaceAll(string(t.Outcome), "_", " "), level},
-			{often, warn},
-			{output.Dash(t.Replica), faint},
-			{problemText(t), plain},
-		})
-	}
-	return s
-}
-
-func problemText(t view.Tick) string {
-	why := output.Why(t.Run)
-	if t.StaleWrites == 0 {
-		return why
-	}
-	return strings.TrimSuffix(view.Count(t.StaleWrites, "stale write", "stale writes")+" refused: "+why, ": ")
-}
-
-func (d snapshot) runningRows(now time.Time) section {
-	s := section{title: "RUNNING", few: 5, grid: grid{drop: []int{5, 4}, cut: []int{1, 2, 6}, most: map[int]int{1: 32, 2: 27}}}
-	for _, r := range d.running {
-		s.rows = append(s.rows, textLine{
-			{"▶", good},
-			{r.Job, bold},
-			{"on " + output.Dash(r.Replica), plain},
-			{"for " + rough(now.Sub(view.Time(r.Started))), plain},
-			{"tick " + clockAt(view.Time(&r.Tick), now), faint},
-			{"token " + output.Dash(r.Token), faint},
-			{output.Unusual(r), warn},
-		})
-	}
-	return s
-}
-
-func (d snapshot) nextRows(now time.Time) section {
-	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}, most: map[int]int{1: 32}}}
-	for _, n := range d.next {
-		at := view.Time(cmp.Or(n.Start, &n.Tick))
-		in := "in " + rough(at.Sub(now))
-		if at.Before(now) {
-			in = "now"
-		}
-		s.rows = append(s.rows, textLine{{"·", faint}, {n.Job, bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
-	}
-	return s
-}
-
-func (d snapshot) replicaRows(now time.Time) section {
-	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{7, 6, 4}, cut: []int{8, 1}, most: map[int]int{1: 32}}}
-	won := map[string]int{}
-	for _, t := range d.ticks {
-		if t.Ran() {
-			won[view.Text(t.Replica)]++
-		}
-	}
-	for _, r := range d.replicas {
-		level := levelOf(r.Level(now))
-		running := "idle"
-		if len(r.Running) > 0 {
-			running = "runs " + view.And(r.Running)
-		}
-		s.rows = append(s.rows, textLine{
-			shape(level),
-			{r.ID, bold},
-			{r.State, level},
-			{fmt.Sprintf("won %d", won[r.ID]), plain},
-			{"up " + rough(now.Sub(view.Time(r.Started))), plain},
-			{"seen " + rough(now.Sub(view.Time(r.Seen))) + " ago", plain},
-			{r.Host + ":" + strconv.Itoa(r.PID), faint},
-			{r.Version, faint},
-			{running, plain},
-		})
-	}
-	return worstFirst(s)
-}
-
-func (d snapshot) nodeRows() section {
-	title := "NODES"
-	if len(d.nodes) > 0 && d.nodes[0].Kind == view.KindStore {
-		title = "STORE"
-	}
-	s := section{title: title, few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}, most: map[int]int{1: 40}}}
-	for _, n := range d.nodes {
-		level, latency := levelOf(n.Level()), ""
-		if n.RTTMillis != nil {
-			latency = output.Millis(n.RTTMillis)
-		}
-		s.rows = append(s.rows, textLine{
-			shape(level),
-			{n.Node, bold},
-			{n.State, level},
-			{latency, plain},
-			{clockOffset(n), faint},
-			{output.NodeNotes(n), plain},
-		})
-	}
-	return worstFirst(s)
-}
-
-// clockOffset is the offset of a node's clock, if it is a millisecond or more.
-func clockOffset(n view.Node) string {
-	if n.OffsetMilli == nil || math.Abs(*n.OffsetMilli) < 1 {
-		return ""
-	}
-	return fmt.Sprintf("clock %+.0fms", *n.OffsetMilli)
-}
-
-// worstFirst sorts the rows that need attention first.
-func worstFirst(s section) section {
-	slices.SortStableFunc(s.rows, func(x, y textLine) int { return cmp.Compare(y[0].style, x[0].style) })
-	return s
 }
 
 // shape shows a level without colour.
@@ -351,7 +264,9 @@ func (d snapshot) words(v layout) []textLine {
 		said = append(said, lineOf(view.NoTickPlanned()))
 	}
 	if d.err != nil {
-		fade(said)
+		for _, line := range said {
+			fade(line)
+		}
 	}
 	return append(lines, said...)
 }

@@ -107,7 +107,7 @@ func TestTopFrames(t *testing.T) {
 	} {
 		v := layout{
 			name: "namespace quorate", remedy: "Start the nodes that are down: quorate store check says what each lacks.", note: "every 2s",
-			width: tc.width, height: tc.height, color: tc.color, help: tc.help, live: tc.height > 0, now: cmdtest.Tick,
+			width: tc.width, height: tc.height, color: tc.color, state: state{help: tc.help}, live: tc.height > 0, now: cmdtest.Tick,
 		}
 		lines := tc.data.frame(v)
 		cmdtest.Golden(t, tc.name+".txt", strings.Join(lines, "\n")+"\n")

@@ -17,11 +17,12 @@ const (
 	good
 	warn
 	bad
+	chosen // the selected row
 )
 
 // code is the escape code of a style.
 func (s style) code() string {
-	return [...]string{plain: "", bold: "\x1b[1m", faint: "\x1b[2m", good: "\x1b[32m", warn: "\x1b[33m", bad: "\x1b[1;31m"}[s]
+	return [...]string{plain: "", bold: "\x1b[1m", faint: "\x1b[2m", good: "\x1b[32m", warn: "\x1b[33m", bad: "\x1b[1;31m", chosen: "\x1b[7m"}[s]
 }
 
 // A span is a piece of a line in one style.
@@ -64,20 +65,27 @@ func (l textLine) empty() bool {
 	return true
 }
 
+// A row is a line of a grid, and what it is about.
+type row struct {
+	id    rowID
+	cells textLine
+}
+
 // A grid is rows of cells in columns.
 type grid struct {
-	rows []textLine
+	rows []row
 	// drop and cut are columns that give way if there is no room, see output.Fit.
 	drop, cut []int
 	// most bounds columns on a terminal.
 	most map[int]int
 }
 
-// lines lays the first n rows, of at least one, out in width columns.
-func (g grid) lines(n, width int) []textLine {
-	natural := make([]int, len(g.rows[0]))
-	for _, row := range g.rows[:n] {
-		for i, cell := range row {
+// lines lays n rows from the first on, at least one, out in width columns.
+func (g grid) lines(first, n, width int) []textLine {
+	rows := g.rows[first : first+n]
+	natural := make([]int, len(rows[0].cells))
+	for _, r := range rows {
+		for i, cell := range r.cells {
 			natural[i] = max(natural[i], utf8.RuneCountInString(cell.text))
 		}
 	}
@@ -88,8 +96,8 @@ func (g grid) lines(n, width int) []textLine {
 	}
 	widths := output.Fit(natural, g.drop, g.cut, width)
 	lines := make([]textLine, n)
-	for i, row := range g.rows[:n] {
-		lines[i] = aligned(row, widths)
+	for i, r := range rows {
+		lines[i] = aligned(r.cells, widths)
 	}
 	return lines
 }
@@ -109,4 +117,45 @@ func aligned(row textLine, widths []int) textLine {
 		l = l[:len(l)-1]
 	}
 	return l
+}
+
+// choose marks the line of the selected row: without colours by a triangle between its first
+// two columns.
+func (l textLine) choose(width int) textLine {
+	line := textLine{}
+	for i, s := range l {
+		if i == 1 {
+			s.text = "▸" + strings.TrimPrefix(s.text, " ")
+		}
+		line = append(line, span{s.text, chosen})
+		width -= utf8.RuneCountInString(s.text)
+	}
+	return append(line, span{strings.Repeat(" ", max(0, width)), chosen})
+}
+
+// wrapped breaks a text into lines of at most width columns, between words if possible.
+func wrapped(text string, width int) (lines []string) {
+	width = max(width, 1)
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		rest := []rune(word)
+		if used := utf8.RuneCountInString(line); line != "" && used+1+len(rest) > width {
+			lines, line = append(lines, line), ""
+		} else if line != "" {
+			line += " "
+		}
+		for len(rest) > width {
+			lines, rest = append(lines, string(rest[:width])), rest[width:]
+		}
+		line += string(rest)
+	}
+	return append(lines, line)
+}
+
+// paragraph is a text in one style, in as many lines as it needs.
+func paragraph(text string, width int, look style) (lines []textLine) {
+	for _, line := range wrapped(text, width) {
+		lines = append(lines, textLine{{line, look}})
+	}
+	return lines
 }

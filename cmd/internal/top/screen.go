@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -131,30 +132,46 @@ func (s *screen) draw(lines []string) error {
 	return err
 }
 
+// restOfKey is how long the rest of a key may take. Escape alone is also the start of other
+// keys.
+const restOfKey = 50 * time.Millisecond
+
 // readKeys reads keys until the pipe of stop is closed.
 func (s *screen) readKeys(stop *os.File, events chan<- event) {
 	defer func() { _ = stop.Close() }()
 	wait := []unix.PollFd{{Fd: int32(s.in.Fd()), Events: unix.POLLIN}, {Fd: int32(stop.Fd()), Events: unix.POLLIN}}
-	keys := make([]byte, 64)
+	buffer := make([]byte, 64)
+	var rest []byte // of a key whose end is not read yet
 	for {
-		if _, err := unix.Poll(wait, -1); err != nil && !errors.Is(err, unix.EINTR) {
-			return
+		timeout := -1
+		if len(rest) > 0 {
+			timeout = int(restOfKey.Milliseconds())
 		}
-		if wait[1].Revents != 0 {
+		ready, err := unix.Poll(wait, timeout)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || wait[1].Revents != 0:
 			return
-		}
-		if wait[0].Revents == 0 {
+		case ready == 0: // it has no rest
+			if string(rest) == "\x1b" {
+				s.send(events, event{eventKey, keyEscape})
+			}
+			rest = nil
 			continue
 		}
-		n, err := unix.Read(int(s.in.Fd()), keys)
+		n, err := unix.Read(int(s.in.Fd()), buffer)
 		if err != nil && (errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN)) {
 			continue
 		}
-		for _, e := range eventsOf(keys[:max(n, 0)]) {
-			s.send(events, e)
-		}
-		if err != nil || n == 0 {
+		if err != nil || n == 0 { // the terminal is gone
+			s.send(events, event{kind: eventQuit})
 			return
+		}
+		var keys []key
+		keys, rest = keysOf(append(rest, buffer[:n]...))
+		for _, k := range keys {
+			s.send(events, event{eventKey, k})
 		}
 	}
 }
@@ -163,9 +180,9 @@ func (s *screen) readSignals(events chan<- event) {
 	for {
 		select {
 		case sig := <-s.signals:
-			s.send(events, map[os.Signal]event{
+			s.send(events, event{kind: map[os.Signal]eventKind{
 				syscall.SIGWINCH: eventResize, syscall.SIGTSTP: eventStop, syscall.SIGCONT: eventContinue, syscall.SIGHUP: eventQuit,
-			}[sig])
+			}[sig]})
 		case <-s.done:
 			return
 		}

@@ -9,31 +9,28 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/commands"
 )
 
 // Options of the view.
 type Options struct {
 	Every, Back time.Duration // polling interval, and how far back it shows ticks
 	Once        bool          // print one frame
+	By          string        // the author of commands
 }
 
 // Run shows the cluster until ctx ends or the user quits. With Once, or if out is not a
 // terminal, it prints one frame; the error is locking.ErrNoQuorum without a quorum.
 func Run(ctx context.Context, in io.Reader, out io.Writer, s cluster.Cluster, of Options) error {
 	if screen, ok := openScreen(in, out); ok && !of.Once {
-		l := &live{screen: screen, source: s, flags: of}
-		return l.run(ctx)
+		return newLive(screen, s, of).run(ctx)
 	}
 	return once(ctx, out, s, of)
 }
@@ -68,102 +65,218 @@ const unbounded = 1 << 16
 // pausePerPoll is the shortest pause after a poll, as a multiple of its duration.
 const pausePerPoll = 9
 
-// A live view shows a cluster on a terminal. One goroutine owns it and handles keys;
-// another polls, so keys never wait for the store.
+// A task is work beside the keys, one at a time.
+type task[R any] struct {
+	busy bool
+	done chan R // its result, once
+}
+
+func (t *task[R]) start(work func() R) {
+	t.busy = true
+	go func() { t.done <- work() }() // wait waits for it
+}
+
+// wait returns the result of the running task; zero: there is none.
+func (t *task[R]) wait() (r R) {
+	if t.busy {
+		r = <-t.done
+	}
+	return r
+}
+
+// A live view shows a cluster on a terminal. One goroutine owns it and handles keys. Tasks
+// read and change the cluster, so keys never wait for the store.
 type live struct {
 	screen *screen
 	source cluster.Cluster
 	flags  Options
 
-	data    snapshot
-	help    bool
-	polling bool
-	polled  chan snapshot
-	next    *time.Timer // of the next poll
+	data  snapshot
+	state state
+	next  *time.Timer // of the next poll
+
+	poll    task[snapshot]
+	command task[result]
+	read    task[*jobDetail]
+	reading string             // the job of read
+	stop    context.CancelFunc // ends read
+	wanted  string             // the job to read after it; empty: none
 }
 
-// run shows the cluster until ctx ends or the user quits, and restores the terminal.
+func newLive(screen *screen, source cluster.Cluster, flags Options) *live {
+	l := &live{screen: screen, source: source, flags: flags, next: time.NewTimer(0), stop: func() {}}
+	l.state.needsReason = source.NeedsReason
+	l.poll.done, l.command.done, l.read.done = make(chan snapshot), make(chan result), make(chan *jobDetail)
+	return l
+}
+
+// run shows the cluster until ctx ends or the user quits, and restores the terminal. A
+// command that was given is awaited, and its error returned.
 func (l *live) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	l.polled = make(chan snapshot, 1)
-	l.next = time.NewTimer(0)
+	defer cancel()
 	defer l.next.Stop()
 	events, err := l.screen.open()
 	if err != nil {
-		cancel()
 		return err
 	}
 	defer func() {
 		l.screen.close()
-		if cancel(); l.polling {
-			<-l.polled
-		}
+		cancel()
+		l.poll.wait()
+		l.read.wait()
+		err = cmp.Or(err, l.command.wait().err)
 	}()
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
-	if err := l.draw(); err != nil { // the first answer may take a while
-		return err
-	}
 	for {
+		if err := l.draw(); err != nil { // at first without data: the first answer may take a while
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-l.next.C:
-			l.poll(ctx)
-			continue
-		case l.data = <-l.polled:
-			if l.polling = false; l.data.crash != nil {
-				return l.data.crash
-			}
-			l.next.Reset(max(l.flags.Every, pausePerPoll*l.data.took))
+			l.startPoll(ctx)
+		case l.data = <-l.poll.done:
+			l.polled(ctx)
+			err = l.data.crash
+		case d := <-l.read.done:
+			err = l.jobRead(ctx, d)
+		case r := <-l.command.done:
+			err = l.commandDone(ctx, r)
 		case e := <-events:
-			if quit, err := l.handle(ctx, e); quit || err != nil {
+			var quit bool
+			if quit, err = l.handle(ctx, e); quit {
 				return err
 			}
 		case <-second.C:
 		}
-		if err := l.draw(); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// poll starts a poll unless one is running.
-func (l *live) poll(ctx context.Context) {
-	if l.polling {
+func (l *live) startPoll(ctx context.Context) {
+	if !l.poll.busy {
+		last := l.data
+		l.poll.start(func() snapshot { return readSnapshot(ctx, l.source, last, l.flags.Back) })
+	}
+}
+
+// polled plans the next poll, and reads the job of the page again.
+func (l *live) polled(ctx context.Context) {
+	l.poll.busy = false
+	took := l.data.took
+	if job := l.state.openJob(); job != "" {
+		l.readJob(ctx, job)
+		if known := l.state.page.job; known != nil {
+			took += known.took
+		}
+	}
+	l.next.Reset(max(l.flags.Every, pausePerPoll*took))
+}
+
+// readJob reads the details of a job, after the job that is being read.
+func (l *live) readJob(ctx context.Context, job string) {
+	if l.read.busy {
+		if l.reading != job {
+			l.stop()
+			l.wanted = job
+		}
 		return
 	}
-	l.polling = true
-	last := l.data
-	go func() { l.polled <- readSnapshot(ctx, l.source, last, l.flags.Back) }() // run waits for it
+	ctx, l.stop = context.WithCancel(ctx)
+	l.reading, l.wanted = job, ""
+	var last *jobDetail
+	if l.state.openJob() == job {
+		last = l.state.page.job
+	}
+	l.read.start(func() *jobDetail { return readJob(ctx, l.source, job, last) })
+}
+
+func (l *live) jobRead(ctx context.Context, d *jobDetail) error {
+	l.read.busy = false
+	l.stop()
+	if broken, ok := errors.AsType[*crash](d.err); ok {
+		return broken
+	}
+	if l.state = l.state.arrived(d); l.wanted != "" {
+		l.readJob(ctx, l.wanted)
+	}
+	return nil
+}
+
+// commandTimeout bounds a command. It outlives the view, since it may be half done.
+const commandTimeout = 20 * time.Second
+
+func (l *live) give(ctx context.Context, command commands.Command) {
+	if l.command.busy {
+		l.state.notice = notice{"Not done: the last command is not answered yet.", bad}
+		return
+	}
+	command.By, command.Within = l.flags.By, commands.DefaultWithin(command.Kind)
+	l.state.notice = notice{fmt.Sprintf("Waiting for the %s of %s …", command.Kind, command.Job), faint}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandTimeout)
+	l.command.start(func() result {
+		defer cancel()
+		return do(ctx, l.source, command)
+	})
+}
+
+// commandDone shows the result and what it changed.
+func (l *live) commandDone(ctx context.Context, r result) error {
+	l.command.busy = false
+	l.state.notice = r.notice
+	l.startPoll(ctx)
+	if broken, ok := errors.AsType[*crash](r.err); ok {
+		return broken
+	}
+	return nil
 }
 
 // handle handles a key or a signal.
 func (l *live) handle(ctx context.Context, e event) (quit bool, err error) {
-	switch e {
+	switch e.kind {
 	case eventQuit:
 		return true, nil
-	case eventHelp:
-		l.help = !l.help
-	case eventRefresh:
-		l.poll(ctx)
 	case eventStop:
 		return false, l.screen.suspend()
 	case eventContinue:
 		return false, l.screen.enter()
+	case eventKey:
+		var r request
+		l.state, r = l.state.press(e.key, l.data.extent(l.layout()))
+		switch {
+		case r.quit:
+			return true, nil
+		case r.suspend:
+			return false, l.screen.suspend()
+		case r.refresh:
+			l.startPoll(ctx)
+		case r.read != "":
+			l.readJob(ctx, r.read)
+		case r.command != nil:
+			l.give(ctx, *r.command)
+		}
 	case eventResize:
 	}
 	return false, nil
 }
 
-func (l *live) draw() error {
+func (l *live) layout() layout {
 	width, height := l.screen.size()
-	v := layout{
-		name: l.source.Name, remedy: remedy, width: width, height: height, now: time.Now(),
-		color: os.Getenv("NO_COLOR") == "", live: true, help: l.help, note: l.note(),
+	return layout{
+		state: l.state, name: l.source.Name, remedy: remedy, width: width, height: height, now: time.Now(),
+		color: os.Getenv("NO_COLOR") == "", live: true, note: l.note(),
 	}
+}
+
+func (l *live) draw() error {
+	v := l.layout()
 	if l.data.read.IsZero() && l.data.err == nil {
-		return l.screen.draw([]string{textLine{{"quorate top  " + v.name, bold}}.render(width, v.color), "", "reading the store …"})
+		return l.screen.draw([]string{textLine{{"quorate top  " + v.name, bold}}.render(v.width, v.color), "", "reading the store …"})
 	}
 	return l.screen.draw(l.data.frame(v))
 }
@@ -174,202 +287,4 @@ func (l *live) note() string {
 		return fmt.Sprintf("every %s, a poll takes %s", output.Short(pause+l.data.took), output.Short(l.data.took))
 	}
 	return "every " + strings.TrimSuffix(output.Short(l.flags.Every), ".0s")
-}
-
-// An event is a request by a key or a signal.
-type event int
-
-const (
-	eventResize event = iota // draw again
-	eventQuit
-	eventHelp
-	eventRefresh
-	eventStop
-	eventContinue
-)
-
-// eventsOf returns the events of keys that were read at once; no keys: the terminal is
-// gone.
-func eventsOf(keys []byte) []event {
-	if len(keys) == 0 {
-		return []event{eventQuit}
-	}
-	var events []event
-	for len(keys) > 0 {
-		if n := sequence(keys); n > 0 {
-			keys = keys[n:]
-			continue
-		}
-		if e, known := eventOf(keys[0]); known {
-			events = append(events, e)
-		}
-		keys = keys[1:]
-	}
-	return events
-}
-
-// sequence is the length of the escape sequence at the start of keys, such as an arrow's;
-// 0 if there is none.
-func sequence(keys []byte) int {
-	if keys[0] != '\x1b' || len(keys) == 1 {
-		return 0
-	}
-	if keys[1] != '[' {
-		return 2
-	}
-	for i, b := range keys[2:] {
-		if b >= '@' {
-			return i + 3
-		}
-	}
-	return len(keys)
-}
-
-func eventOf(key byte) (event, bool) {
-	const ctrlC, ctrlD, ctrlL, ctrlZ = 3, 4, 12, 26
-	switch key {
-	case 'q', 'Q', ctrlC, ctrlD:
-		return eventQuit, true
-	case '?', 'h':
-		return eventHelp, true
-	case ' ', 'r':
-		return eventRefresh, true
-	case ctrlZ:
-		return eventStop, true
-	case ctrlL:
-		return eventResize, true
-	}
-	return 0, false
-}
-
-// Bounds of one poll.
-const (
-	mostTicks   = 400 // the latest, of all jobs
-	mostNext    = 200
-	mostRunning = 10 // jobs whose run is older than the latest ticks
-	pollTimeout = 10 * time.Second
-)
-
-// A snapshot is what is known of a cluster.
-type snapshot struct {
-	nodes    []view.Node
-	nodesErr error // why nodes are old or unknown
-	replicas []view.Replica
-	next     []view.Next
-	ticks    []view.Tick // the latest, newest first
-	running  []view.Run
-	since    time.Time // start of ticks
-	cut      bool      // there are earlier ticks
-	read     time.Time // when all but the nodes was read; zero: never
-	took     time.Duration
-	err      error // why the last poll failed
-	crash    error // a panic of the last poll
-}
-
-// A crash is a panic while reading, with its stack.
-type crash struct {
-	what  any
-	stack []byte
-}
-
-func (c *crash) Error() string { return fmt.Sprintf("bug: %v; please report it\n%s", c.what, c.stack) }
-
-// guarded calls f and returns a panic as an error, so that the terminal is restored
-// before the error is printed.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if what := recover(); what != nil {
-			err = &crash{what, debug.Stack()}
-		}
-	}()
-	return f()
-}
-
-// readSnapshot reads all parts at once. Parts that cannot be read are taken from last.
-func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back time.Duration) snapshot {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	began := time.Now()
-	now := snapshot{since: began.Add(-back), read: began}
-	more := false
-	var errs [4]error
-	var wg sync.WaitGroup
-	for i, read := range []func() error{
-		func() (err error) { now.nodes, err = s.Nodes(ctx); return err },
-		func() (err error) { now.replicas, err = s.Replicas(ctx); return err },
-		func() (err error) { now.next, err = s.Next(ctx, "", began, mostNext); return err },
-		func() error {
-			p, err := s.Ticks(ctx, view.EntryQuery{Limit: mostTicks, Since: now.since})
-			now.ticks, more = p.Items, p.Next != nil
-			return err
-		},
-	} {
-		wg.Go(func() { errs[i] = guarded(read) })
-	}
-	wg.Wait()
-	now.took = time.Since(began)
-	now.next = firstOfEach(now.next)
-	if now.nodesErr = errs[0]; errs[0] != nil {
-		now.nodes = last.nodes
-	}
-	if now.err = cmp.Or(errs[1:]...); now.err == nil {
-		now.err = guarded(func() error { return now.addRunning(ctx, s) })
-	}
-	for _, err := range append(errs[:], now.err) {
-		if broken, ok := errors.AsType[*crash](err); ok {
-			last.crash = broken
-			return last
-		}
-	}
-	if now.cut = more && len(now.ticks) > 0; now.cut {
-		now.since = view.Time(&now.ticks[len(now.ticks)-1].Tick)
-	}
-	if now.err != nil {
-		last.nodes, last.nodesErr, last.took, last.err = now.nodes, now.nodesErr, now.took, now.err
-		return last
-	}
-	return now
-}
-
-// firstOfEach keeps the first tick of each job, so that frequent jobs do not hide others.
-func firstOfEach(ticks []view.Next) []view.Next {
-	known := map[string]bool{}
-	return slices.DeleteFunc(ticks, func(n view.Next) bool {
-		again := known[n.Job]
-		known[n.Job] = true
-		return again
-	})
-}
-
-// addRunning finds the running runs: those among the latest ticks, and older ones that
-// replicas report.
-func (d *snapshot) addRunning(ctx context.Context, s cluster.Cluster) error {
-	known := map[string]bool{}
-	for _, t := range d.ticks {
-		if t.Outcome == ledger.Running {
-			known[t.Job] = true
-			d.running = append(d.running, t.Run)
-		}
-	}
-	running := view.EntryQuery{Limit: mostRunning, Outcomes: []ledger.Outcome{ledger.Running}}
-	asked := 0
-	for _, r := range d.replicas {
-		for _, job := range r.Running {
-			if known[job] || asked == mostRunning {
-				continue
-			}
-			known[job] = true
-			asked++
-			running.Job = job
-			rows, err := cluster.Entries(ctx, running, s.Runs)
-			if err != nil && !errors.Is(err, view.ErrNotFound) {
-				return err
-			}
-			d.running = append(d.running, rows...)
-		}
-	}
-	slices.SortStableFunc(d.running, func(x, y view.Run) int { // longest first
-		return view.Time(x.Started).Compare(view.Time(y.Started))
-	})
-	return nil
 }

@@ -84,7 +84,7 @@ func newPast(t *testing.T, w *world, jobs, entries int) *past {
 	p.fill(t)
 	control := view.ControlOf(p.cluster)
 	control.Cache = p.kept
-	p.web, err = dashboard.Mount(host{Control: control, Settings: func() any { return "none" }},
+	p.web, err = dashboard.Mount(host{Control: control, Settings: func() (any, func(...string) string) { return "none", nil }},
 		dashboard.Config{HTTP: settings.HTTP{Anonymous: identity.AnonymousAll}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

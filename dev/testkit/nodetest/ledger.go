@@ -38,7 +38,7 @@ func (c *call) record() ([]string, error) {
 }
 
 // read returns for each job the tick of the newest record not requested, the latest
-// tick dropped, the locks, the open claims, the runs and the notes, newest tick first.
+// tick dropped, those of the newest dropped runs, the locks, the open claims, the runs and the notes, newest tick first.
 // Keys: runs, notes, lock, fence. Arguments: the latest tick (with "(" exclusive), the
 // earliest, the limit of each, and "1" if records of a plain end are left out.
 func (c *call) read() ([]string, error) {
@@ -66,12 +66,14 @@ func (c *call) readOne(keys []string, from, to, limit string, search bool) ([]st
 	job := c.n.Jobs[strings.TrimSuffix(keys[3], "fence")]
 	records, places := openClaims(job, func(tick float64) bool { return !after(tick) && tick >= earliest })
 	rest, dropped := -1.0, -1.0
+	success, failure := droppedRuns(job.Runs)
 	for _, key := range keys[:2] {
 		count, more := int64(0), true
 		for _, r := range slices.Backward(c.n.Runs(key)) {
 			switch {
 			case r.Record == gone:
 				dropped = max(dropped, r.Tick)
+			case r.Tick < 0: // droppedRuns
 			case !more || after(r.Tick):
 			case count == most || r.Tick < earliest:
 				rest, more = max(rest, r.Tick), false
@@ -87,7 +89,7 @@ func (c *call) readOne(keys []string, from, to, limit string, search bool) ([]st
 	if len(records) > 0 {
 		locks = c.locks(job, places)
 	}
-	reply := append([]string{latestText(rest), latestText(dropped), integer(len(locks))}, locks...)
+	reply := append([]string{latestText(rest), latestText(dropped), digits(success), digits(failure), integer(len(locks))}, locks...)
 	return append(append(reply, integer(len(records))), records...), nil
 }
 
@@ -132,8 +134,21 @@ func placeOf(record string) []protocol.TickKey {
 	return []protocol.TickKey{{Stream: words[6], Tick: int64(tick)}}
 }
 
-// gone is the record whose tick is the latest dropped.
+// gone is the record whose tick is the latest dropped. One with the ticks of the newest dropped
+// runs also begins so.
 const gone = "E"
+
+// droppedRuns are the newest dropped success and failure: 0 if no run was dropped, negative if
+// that is unknown.
+func droppedRuns(r protocol.Records) (success, failure float64) {
+	switch {
+	case r.Dropped == 0:
+		return 0, 0
+	case r.Success <= 0 && r.Failure <= 0: // nothing is stored of them
+		return -1, -1
+	}
+	return float64(r.Success), float64(r.Failure)
+}
 
 // A Run is a record of a job.
 type Run struct {
@@ -154,6 +169,9 @@ func (s *State) Runs(key string) []Run {
 	}
 	if kept.Dropped > 0 {
 		runs = inserted(runs, Run{float64(kept.Dropped), gone})
+	}
+	if kept.Success > 0 || kept.Failure > 0 {
+		runs = inserted(runs, Run{-1, fmt.Sprintf("%s%d,%d,%d", gone, kept.Dropped, kept.Success, kept.Failure)})
 	}
 	return runs
 }
@@ -206,7 +224,7 @@ func (s *State) trim(key string, n int) {
 	goes := runs[:min(n, len(runs))]
 	if name, ok := strings.CutSuffix(key, "runs"); ok {
 		job := s.Jobs[name]
-		records := slices.DeleteFunc(slices.Clone(goes), func(r Run) bool { return r.Record == gone })
+		records := slices.DeleteFunc(slices.Clone(goes), func(r Run) bool { return strings.HasPrefix(r.Record, gone) })
 		job.Runs = job.Runs.DropOldest(len(records))
 		s.setJob(name, job)
 		return
@@ -445,8 +463,43 @@ func (c *call) published() ([]string, error) {
 	return reply, nil
 }
 
-// leave deletes announcements. Keys: roster. Arguments: their names.
+// leave deletes an announcement and stores that the replica left, among so many of the latest. Keys:
+// roster, those that left. Arguments: a name, what is stored, how long, and how many.
 func (c *call) leave() ([]string, error) {
+	keep, ok := number(c.arg(3))
+	most, isCount := number(c.arg(4))
+	if !ok || !isCount {
+		return nil, scriptError("%q and %q are not a time and a count", c.arg(3), c.arg(4))
+	}
+	c.removeReplica(c.arg(1))
+	list := slices.DeleteFunc(slices.Clone(c.n.Left[c.keys[2]].List), func(r Run) bool { return r.Record == c.arg(2) || r.Tick+keep <= c.now })
+	list = inserted(list, Run{c.now, c.arg(2)})
+	list = list[max(0, len(list)-int(most)):]
+	if len(list) == 0 {
+		delete(c.n.Left, c.keys[2])
+	} else {
+		c.n.Left[c.keys[2]] = Left{list, int64(c.now + keep)}
+	}
+	return answer("OK")
+}
+
+// left returns what is stored of those that left. Keys: that. Arguments: how long it counts.
+func (c *call) left() ([]string, error) {
+	window, ok := number(c.arg(1))
+	if !ok {
+		return nil, scriptError("%q is not a time", c.arg(1))
+	}
+	reply := []string{"OK"}
+	for _, r := range c.n.Left[c.keys[1]].List {
+		if r.Tick+window > c.now {
+			reply = append(reply, r.Record)
+		}
+	}
+	return reply, nil
+}
+
+// unpublish deletes what was published. Keys: roster. Arguments: names.
+func (c *call) unpublish() ([]string, error) {
 	for _, name := range c.rest(1) {
 		c.removeReplica(name)
 	}

@@ -126,7 +126,7 @@ func (n *Node) Call(now time.Time, script string, keys, args []string) ([]string
 // writes of replicas.
 var reads = map[string]bool{
 	"init": true, "seal": true, "try": true, "look": true, "evict": true, "forget": true, "names": true, "holding": true,
-	"read": true, "log": true, "published": true,
+	"read": true, "log": true, "published": true, "left": true,
 }
 
 // rule returns the rule of a script. It returns the code and what follows clock and
@@ -173,6 +173,10 @@ func (c *call) rule(script string) (func() ([]string, error), bool) {
 		return c.announce, true
 	case "leave":
 		return c.leave, true
+	case "left":
+		return c.left, true
+	case "unpublish":
+		return c.unpublish, true
 	case "publish":
 		return c.publish, true
 	case "published":
@@ -274,6 +278,14 @@ type State struct {
 	Logs map[string]map[string]string
 	// Rosters are the announcements: names and what they announce.
 	Rosters map[string]map[string]string
+	// Left are the replicas that left.
+	Left map[string]Left
+}
+
+// A Left is what a server keeps of replicas that left, the oldest first, and until when, in ms.
+type Left struct {
+	List  []Run
+	Until int64
 }
 
 // A Member is the record of a formatted node.
@@ -293,7 +305,7 @@ type Member struct {
 func Nothing() State {
 	return State{
 		Jobs: map[string]protocol.State{}, Dead: map[string]protocol.Tombstone{}, Notes: map[string][]Run{},
-		Logs: map[string]map[string]string{}, Rosters: map[string]map[string]string{},
+		Logs: map[string]map[string]string{}, Rosters: map[string]map[string]string{}, Left: map[string]Left{},
 	}
 }
 
@@ -302,7 +314,7 @@ func Nothing() State {
 func (s State) Copy() State {
 	c := State{
 		Jobs: maps.Clone(s.Jobs), Dead: maps.Clone(s.Dead), Notes: maps.Clone(s.Notes),
-		Logs: maps.Clone(s.Logs), Rosters: maps.Clone(s.Rosters),
+		Logs: maps.Clone(s.Logs), Rosters: maps.Clone(s.Rosters), Left: maps.Clone(s.Left), // a rule replaces the list
 	}
 	if s.Member != nil {
 		m := *s.Member
@@ -320,10 +332,11 @@ func (s State) Copy() State {
 	return c
 }
 
-// Lasting returns a copy of s without expiring data: locks, markers and tombstones.
+// Lasting returns a copy of s without expiring data: locks, markers, tombstones and those that left.
 func (s State) Lasting() State {
 	c := s.Copy()
 	clear(c.Dead)
+	clear(c.Left)
 	for key, job := range c.Jobs {
 		if job.Lock.Until != Endless {
 			job.Lock = protocol.Lease{}
@@ -348,6 +361,7 @@ func (s *State) Sweep(now time.Time) {
 	ms := now.UnixMilli()
 	over := func(l protocol.Lease) bool { return l.Owner == "" || ms > l.Until }
 	maps.DeleteFunc(s.Dead, func(_ string, t protocol.Tombstone) bool { return ms > t.Until })
+	maps.DeleteFunc(s.Left, func(_ string, l Left) bool { return ms > l.Until })
 	for key, job := range s.Jobs {
 		job.TickLocks = maps.Clone(job.TickLocks)
 		maps.DeleteFunc(job.TickLocks, func(_ protocol.TickKey, l protocol.Lease) bool { return over(l) })

@@ -100,7 +100,7 @@ func TestCopySharesNothing(t *testing.T) {
 	c := &desk{t: t, node: d.node.Copy(), now: d.now}
 	c.want("OK", "finish", "v", "schedule", d.tick(0), "5000", "0", "3", "packed", "end")
 	c.want("OK", "record", d.tick(1), "Nx", "Nx2", "5")
-	c.want("OK", "leave", "a")
+	c.want("OK", "unpublish", "a")
 	d.node.Member.Since = "1"
 	if c.node.Member.Since == "1" || d.node.Jobs["j:"].Streams["schedule"].Ended != "" ||
 		len(d.node.Runs("j:runs"))+len(d.node.Notes["j:lock"]) != 1 || len(d.node.Rosters["j:lock"]) != 1 {

@@ -266,6 +266,7 @@ func routes() []route {
 			{name: "from", about: "Only ticks that start after this time; default: now.", schema: timeSchema()},
 		}, reply: view.Page[view.Next]{}, answer: answerNext},
 		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: view.Page[view.Replica]{}, answer: rowsOf(view.Control.Replicas)},
+		{path: "/replicas/left", about: "Replicas that left in the last 24 hours and have not come back, the last one first: the latest 100.", reply: view.Page[view.Replica]{}, answer: rowsOf(view.Control.Left)},
 		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: view.Page[view.Node]{}, answer: rowsOf(view.Control.Nodes)},
 		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: view.Page[view.Check]{}, answer: func(ctx context.Context, c *call) (any, error) {
 			checked, err := c.cfg.Control.Check(ctx)

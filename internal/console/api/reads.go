@@ -91,6 +91,7 @@ func answerJobs(ctx context.Context, c *call) (any, error) {
 type Configuration struct {
 	Replica  string            `json:"replica" jsonschema:"Replica that serves the request."`
 	Settings any               `json:"settings" jsonschema:"Its settings without secrets; null if the service does not publish them."`
+	Sources  map[string]string `json:"sources" jsonschema:"Source of each setting that differs from its default, by path: a line of the file, an environment variable, a flag or the program. Jobs and unknown sources are left out."`
 	Hashes   map[string]string `json:"hashes" jsonschema:"Hash of the set of jobs of each replica."`
 	Drift    bool              `json:"drift" jsonschema:"Replicas serve different sets of jobs."`
 	Sets     []view.ServedSet  `json:"sets" jsonschema:"The sets of jobs that replicas serve, newest first."`
@@ -102,10 +103,11 @@ func answerConfiguration(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	rows = view.Present(rows)
-	answer := Configuration{Replica: c.cfg.ID, Hashes: map[string]string{}, Sets: view.ServedSets(rows)}
+	answer := Configuration{Replica: c.cfg.ID, Sources: map[string]string{}, Hashes: map[string]string{}, Sets: view.ServedSets(rows)}
 	answer.Drift = len(answer.Sets) > 1
 	if c.cfg.Settings != nil {
-		answer.Settings = c.cfg.Settings()
+		settings, source := c.cfg.Settings()
+		answer.Settings, answer.Sources = settings, view.Sources(settings, c.cfg.Usual, source)
 	}
 	for _, r := range rows {
 		if r.ConfigHash != nil {

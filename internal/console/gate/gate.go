@@ -91,6 +91,9 @@ func (g *Gate) Admit(r *http.Request, needed identity.Role, kind commands.Kind) 
 	if wrong == nil {
 		wrong = Lacks(id, needed)
 	}
+	if wrong != nil {
+		wrong.Form = g.fromForm(r)
+	}
 	if wrong != nil && kind != "" {
 		g.noteRefusal(r, kind, id, wrong)
 	}

@@ -56,8 +56,8 @@ func (g *Gate) LogIn(r *http.Request, name, password string) (cookie string, wro
 
 // Renewed is the cookie of the request's session, made anew if it is time for that; else "".
 func (g *Gate) Renewed(r *http.Request) string {
-	s, ok := g.sessionOf(r, time.Now())
-	if now := time.Now(); ok && now.Sub(s.renewed) >= sessionRenew {
+	s, _ := g.sessionOf(r, time.Now())
+	if now := time.Now(); g.HasSession(r) && now.Sub(s.renewed) >= sessionRenew {
 		s.renewed = now
 		return g.sign(s)
 	}
@@ -67,7 +67,13 @@ func (g *Gate) Renewed(r *http.Request) string {
 // HasSession reports whether a session names the user of the request.
 func (g *Gate) HasSession(r *http.Request) bool {
 	_, ok := g.sessionOf(r, time.Now())
-	return ok && r.Header.Get("Authorization") == "" && g.proxyUser(r) == ""
+	return ok && r.Header.Get("Authorization") == "" && g.proxyUser(r) == "" && g.cfg.Identify == nil
+}
+
+// fromForm reports whether a browser asks, whose user logs in by the form.
+func (g *Gate) fromForm(r *http.Request) bool {
+	_, err := r.Cookie(SessionCookie) // an ended one, too
+	return g.OffersSessions() && r.Header.Get("Authorization") == "" && (err == nil || r.Header.Get("Sec-Fetch-Site") != "")
 }
 
 // OffersSessions reports whether there is a key for sessions.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorate/quorate/internal/console/api"
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
@@ -28,6 +29,8 @@ type replicaRow struct {
 type replicasPage struct {
 	Lines    []line
 	Replicas []replicaRow
+	Left     []view.Replica
+	More     bool // others may have left before those
 }
 
 func loadReplicas(ctx context.Context, v *visit) (any, error) {
@@ -35,7 +38,11 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var shown replicasPage
+	left, err := rows[view.Replica](ctx, v, "/replicas/left", nil)
+	if err != nil {
+		return nil, err
+	}
+	shown := replicasPage{Left: left.Items, More: len(left.Items) >= roster.MostLeft}
 	for _, text := range view.Neighbours(p.Items) {
 		shown.Lines = append(shown.Lines, warning(text))
 	}
@@ -68,7 +75,7 @@ func restartOf(r view.Replica, takers int) string {
 		answer = "no other takes ticks meanwhile"
 	}
 	if len(r.Running) > 0 {
-		answer += "; " + view.And(r.Running) + ", running, has the drain_timeout to end"
+		answer += "; its runs (" + view.And(r.Running) + ") have drain_timeout to end"
 	}
 	return answer
 }
@@ -90,7 +97,8 @@ func mostServed(replicas []view.Replica) string {
 // nodesPage shows the nodes.
 type nodesPage struct {
 	Lines  []line
-	Nodes  []view.Node
+	Nodes  []nodeRow
+	Since  *stamp       // of what this replica saw in the last hour; nil: no samples yet
 	Checks []view.Check // nil: not requested
 }
 
@@ -99,7 +107,17 @@ func loadNodes(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := nodesPage{Nodes: nodes, Lines: []line{nodesLine(v, nodes)}}
+	shown := nodesPage{Lines: []line{nodesLine(v, nodes)}}
+	var minutes []health.Minute
+	if v.p.cfg.Control.LastHour != nil {
+		minutes = v.p.cfg.Control.LastHour(v.Now)
+	}
+	if len(minutes) > 0 {
+		shown.Since = v.At(minutes[0].At)
+	}
+	for _, n := range nodes {
+		shown.Nodes = append(shown.Nodes, newNodeRow(n, newGrid(timeRange{"1h", time.Hour, time.Minute}, v.Now), minutes, v.times))
+	}
 	if v.query.Get("check") != "" {
 		checked, err := v.p.cfg.Control.Check(ctx)
 		if err != nil {

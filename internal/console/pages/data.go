@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A clusterData is what a page of many jobs has read. Parts that could not be read, or that the page does not
@@ -113,8 +114,10 @@ func (data *clusterData) byTrouble() []string {
 		need[data.directory.Key(j.Job)] = len(data.inNeed) - i
 	}
 	last := func(key string) (at time.Time) {
-		if events := data.trouble[key].Events; len(events) > 0 {
-			at = events[0].At
+		for _, e := range data.trouble[key].Events {
+			if e.Outcome != ledger.Running {
+				return e.At
+			}
 		}
 		return at
 	}

@@ -59,9 +59,9 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 	for _, j := range detail.Versions {
 		v.useJobZone(j.Timezone)
 		shown.Versions = append(shown.Versions, jobVersion{j, planOf(j.Info, v.Now)})
-		shown.Paused = view.Text(j.Paused)
 	}
 	latest := slices.MaxFunc(detail.Versions, func(x, y view.Job) int { return x.Info.Published.Compare(y.Info.Published) })
+	shown.Paused = view.Text(latest.Paused)
 	policies, err := lastKnown(v, "policies of "+latest.Key, func() (view.Policies, error) { return v.p.cfg.Control.Policies(ctx, latest.Info) })
 	if err != nil {
 		return nil, err
@@ -78,13 +78,14 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 	return shown, nil
 }
 
-// periodOf is the shortest time between two of the next ticks; 0: there are fewer.
+// periodOf is the time between each two of the next ticks; 0: it differs.
 func periodOf(next []view.Next) (period time.Duration) {
 	for i := 1; i < len(next); i++ {
 		between := view.Time(&next[i].Tick).Sub(view.Time(&next[i-1].Tick))
-		if period == 0 || between < period {
-			period = between
+		if i > 1 && between != period {
+			return 0
 		}
+		period = between
 	}
 	return period
 }
@@ -110,10 +111,10 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 	slower := trendOf(durations)
 	ended, bad := 0, 0
 	for _, t := range ticks {
-		if t.Outcome != ledger.Running && t.Outcome != ledger.Skipped {
-			ended++
+		if t.Outcome == ledger.Running || t.Outcome == ledger.Skipped || t.Outcome == ledger.Unreadable {
+			continue
 		}
-		if isTrouble(t) {
+		if ended++; isTrouble(t) {
 			bad++
 		}
 	}
@@ -144,12 +145,14 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 			text += ", usually " + view.Span(view.Quantile(durations, 0.5))
 		}
 		return line{view.Sentence{Level: view.Good, Text: text + "."}, v.To("/runs", ticks[running].Page)}
-	case ended == 0:
+	case len(ticks) == 0:
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "It has not run yet."}}
+	case ended == 0 || last.Tick.IsZero():
+		return line{Sentence: view.Sentence{Level: view.Calm, Text: "Its latest " + view.Count(len(ticks), "tick was skipped, or cannot be read.", "ticks were skipped, or cannot be read.")}}
 	}
 	text := "It succeeds: so did all of its latest " + view.Count(ended, "tick", "ticks") + " that ended."
 	if bad > 0 {
-		text = fmt.Sprintf("It succeeds: the last tick did; of the latest %d that ended, %d did not.", ended, bad)
+		text = fmt.Sprintf("It succeeds: the last tick that ended did; of the latest %d that ended, %d did not.", ended, bad)
 	}
 	return line{Sentence: view.Sentence{Level: view.Good, Text: text}}
 }

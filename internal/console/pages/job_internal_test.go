@@ -44,6 +44,8 @@ func TestJobStatus(t *testing.T) {
 		}
 		return j
 	}
+	dropped := stands(ledger.Failed, 3, false)
+	dropped.Standing.Since, dropped.Standing.GoodDropped = noon.Add(-time.Hour), noon.Add(-12*24*time.Hour)
 	for _, c := range []struct {
 		job    view.Job
 		ticks  []view.Tick
@@ -54,11 +56,13 @@ func TestJobStatus(t *testing.T) {
 		{view.Job{}, ran(1), view.Calm, "No replica serves this job.", ""},
 		{view.Job{Live: true}, nil, view.Calm, "It has not run yet.", ""},
 		{view.Job{Live: true}, ran(-2, 1, 1), view.Good, "It runs on a for 30 s.", ""},
-		{view.Job{Live: true}, ran(-3, 1, 1), view.Good, "It succeeds: so did all of its latest 2 ticks that ended.", ""},
-		{view.Job{Live: true}, ran(1, -1, 0), view.Good, "It succeeds: the last tick did; of the latest 3 that ended, 2 did not.", ""},
+		{view.Job{Live: true}, ran(-3, -3), view.Calm, "Its latest 2 ticks were skipped, or cannot be read.", ""},
+		{stands(ledger.Succeeded, 0, true), ran(-3, 1, 1), view.Good, "It succeeds: so did all of its latest 2 ticks that ended.", ""},
+		{stands(ledger.Succeeded, 0, true), ran(1, -1, 0), view.Good, "It succeeds: the last tick that ended did; of the latest 3 that ended, 2 did not.", ""},
 		{stands(ledger.Failed, 1, true), ran(-1, 1), view.Bad, "The last tick: failed · 1 min ago · last good 5 min ago", "no disk"},
 		{stands(ledger.Failed, 3, true), ran(-2, -1, 1), view.Bad, "The last tick: failed · 1 min ago · 3 in a row · last good 5 min ago", "no disk"},
 		{stands(ledger.Missed, 2, false), ran(0, 0), view.Warn, "The last tick: missed · 1 min ago · 2 in a row · no success in the ledger", ""},
+		{dropped, ran(-1, -1, -1), view.Bad, "The last tick: failed · 1 min ago · at least 3 in a row · last good 12 days ago, no longer in the ledger", "no disk"},
 		{view.Job{Live: true, Paused: &good}, ran(1), view.Calm, "Its ticks are skipped: " + good, ""},
 		{view.Job{Live: true}, ran(old...), view.Warn, "It succeeds, and takes longer: the median of the newer 5 runs 9.0 s, of the 5 before them 4.0 s. It ticks every 1 min.", ""},
 		{view.Job{Live: true}, ran(-2, 4, 4, 4, 4, 4), view.Good, "It runs on a for 30 s, usually 4.0 s.", ""},
@@ -138,8 +142,8 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	busy, idle := view.Replica{State: roster.StateReady, Running: []string{"backup"}}, view.Replica{State: roster.StateDraining}
 	for want, got := range map[string]string{
-		"yes; backup, running, has the drain_timeout to end":                            restartOf(busy, 2),
-		"no other takes ticks meanwhile; backup, running, has the drain_timeout to end": restartOf(busy, 1),
+		"yes; its runs (backup) have drain_timeout to end":                            restartOf(busy, 2),
+		"no other takes ticks meanwhile; its runs (backup) have drain_timeout to end": restartOf(busy, 1),
 		"yes": restartOf(idle, 1),
 	} {
 		if got != want {

@@ -121,18 +121,9 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	shown := jobsPage{Ranges: v.ranges(back)}
-	data := readCluster(ctx, v, &v.p.listed, func(data *clusterData) (keys []string) {
-		found := slices.DeleteFunc(slices.Clone(data.sorted(order)), func(key string) bool { return !view.Matches(data.directory.Last[key].JobInfo, v.Value("q")) })
-		for i, f := range filters {
-			of := slices.DeleteFunc(slices.Clone(found), func(key string) bool { return !f.has(data, key) })
-			if len(of) > 0 || i == 0 || i == chosen {
-				shown.Filters = append(shown.Filters, link{Text: fmt.Sprintf("%s %d", f.word, len(of)), Path: v.With("show", f.name, "first", ""), Here: i == chosen})
-			}
-			if i == chosen {
-				keys = of
-			}
-		}
-		rest := keys[min(len(keys), int(first)):]
+	data := readCluster(ctx, v, &v.p.listed, func(data *clusterData) []string {
+		rest := shown.choose(data, order, filters, chosen)
+		rest = rest[min(len(rest), int(first)):]
 		if len(rest) > jobsOnPage {
 			shown.More = v.With("first", strconv.Itoa(int(first)+jobsOnPage))
 		}
@@ -146,18 +137,39 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 	for _, key := range data.shown {
 		shown.Rows = append(shown.Rows, data.jobRow(key))
 	}
-	if order == "slower" {
+	whole := shown.More == "" && first == 0
+	switch {
+	case order == "slower" && !whole:
+		return nil, &view.InvalidError{Msg: "sort=slower: only of the jobs on a page it is known how long they take; choose fewer jobs first"}
+	case order == "slower":
 		slices.SortStableFunc(shown.Rows, func(x, y jobRow) int { return cmp.Compare(y.slower(), x.slower()) })
 	}
-	shown.Sorts = v.orders(order, shown.More == "" && first == 0)
+	shown.Sorts = v.orders(order, whole)
 	return shown, nil
+}
+
+// choose returns the keys of the jobs with a text that the chosen filter has, and counts those of each filter.
+func (shown *jobsPage) choose(data *clusterData, order string, filters []jobFilter, chosen int) (keys []string) {
+	found := slices.DeleteFunc(slices.Clone(data.sorted(order)), func(key string) bool {
+		return !view.Matches(data.directory.Last[key].JobInfo, data.Value("q"))
+	})
+	for i, f := range filters {
+		of := slices.DeleteFunc(slices.Clone(found), func(key string) bool { return !f.has(data, key) })
+		if len(of) > 0 || i == 0 || i == chosen {
+			shown.Filters = append(shown.Filters, link{Text: fmt.Sprintf("%s %d", f.word, len(of)), Path: data.With("show", f.name, "first", ""), Here: i == chosen})
+		}
+		if i == chosen {
+			keys = of
+		}
+	}
+	return keys
 }
 
 // orders are links to all orders. Only of the jobs on the page it is known how long they take: whole says that these
 // are all.
 func (v *visit) orders(chosen string, whole bool) (list []link) {
 	for _, name := range jobOrders() {
-		if name != "slower" || whole || name == chosen {
+		if name != "slower" || whole {
 			list = append(list, link{Text: name, Path: v.With("sort", name, "first", ""), Here: name == chosen})
 		}
 	}
@@ -171,7 +183,7 @@ func (data *clusterData) jobRow(key string) jobRow {
 		Running: data.runningRun(key), Last: data.At(data.newest[key]),
 	}
 	if !last.Live {
-		row.Tick = time.Time{}
+		row.Tick, row.Starts = time.Time{}, time.Time{}
 	}
 	for _, v := range data.directory.Versions {
 		row.Drift = row.Drift || v.Drift && v.StoredAs() == key

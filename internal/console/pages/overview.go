@@ -319,6 +319,8 @@ func (t times) story(s view.Standing) string {
 	switch {
 	case !s.Good.Tick.IsZero():
 		parts = append(parts, "last good "+ago(s.Good.OrderKey().Sub(t.Now)))
+	case !s.GoodDropped.IsZero():
+		parts = append(parts, "last good "+ago(s.GoodDropped.Sub(t.Now))+", no longer in the ledger")
 	case s.Since.IsZero():
 		parts = append(parts, "no success in the ledger")
 	default:

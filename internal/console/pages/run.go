@@ -32,7 +32,7 @@ type runPage struct {
 	NoLog    string         // why there is no Log
 	Before   string         // addresses of the tick before, and of the next one
 	After    string
-	Again    string // of a form that runs it again, or at last
+	Again    string // of a form that runs it again, or for the first time
 	Going    bool
 	Follow   string // address of the live log
 }
@@ -125,7 +125,7 @@ func (shown runPage) Offset(l view.LogLine) string {
 	if l.At.IsZero() || started.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("+%.3f s", l.At.Sub(started).Seconds())
+	return fmt.Sprintf("%+.3f s", l.At.Sub(started).Seconds())
 }
 
 // steps lists the steps of a tick so far; took is the time of the last attempt.
@@ -137,9 +137,12 @@ func steps(attempts []view.Tick, took string) []step {
 	}
 	for i := len(attempts) - 1; i > 0; i-- {
 		before := attempts[i]
-		name := "Interrupted" // without a word of its replica
-		if before.Finished != nil {
+		name := "Ended"
+		switch {
+		case before.Outcome == ledger.Interrupted && before.Finished != nil:
 			name = "Handed over"
+		case before.Outcome == ledger.Interrupted: // without a word of its replica
+			name = "Interrupted"
 		}
 		list = append(list, step{name, before.Started, view.Join("; ", "replica "+view.Text(before.Replica)+" had it: "+markOf(before.Outcome).Word, view.Text(before.Reason)), markOf(before.Outcome)})
 	}

@@ -123,7 +123,7 @@ func newStrip(g grid, p view.Past, show times, incidents []incident) strip {
 			fill(g.at(e.At), g.at(show.Now), markOfEvent(e).Class)
 		}
 	}
-	s.draw(g, worst, words, show)
+	s.draw(g, worst, func(at int) string { return counted(words[at]) }, show)
 	s.About = view.Join(" of ", counted(total), view.Count(len(events), "tick", "ticks"))
 	if p.Since.After(g.from) {
 		if s.Kept = max(1, g.at(p.Since)); p.Since.After(show.Now) {
@@ -136,14 +136,14 @@ func newStrip(g grid, p view.Past, show times, incidents []incident) strip {
 	return s
 }
 
-// draw draws the worst classes of all cells.
-func (s *strip) draw(g grid, worst []string, words []map[string]int, show times) {
+// draw draws the worst classes of all cells. Those with trouble have words.
+func (s *strip) draw(g grid, worst []string, words func(at int) string, show times) {
 	paths := map[string]*strings.Builder{"calm": {}, "good": {}, "busy": {}}
 	for at, class := range worst {
 		if path := paths[class]; path != nil {
 			fmt.Fprintf(path, "M%d 0h.84v1h-.84z", at)
 		} else if class != "" {
-			s.Marks = append(s.Marks, cell{class, show.clock(g.from.Add(time.Duration(at)*g.cell)) + ": " + counted(words[at]), at})
+			s.Marks = append(s.Marks, cell{class, show.clock(g.from.Add(time.Duration(at)*g.cell)) + ": " + words(at), at})
 		}
 	}
 	for _, class := range slices.Sorted(maps.Keys(paths)) {
@@ -194,15 +194,24 @@ func trendOf(took []time.Duration) *trend {
 	return nil
 }
 
-// sparkOf is a path of the latest values, oldest first, in a box.
+// sparkOf is a path of the latest values, oldest first, in a box. A negative value is unknown: it is a gap.
 func sparkOf(values []float64, width, height float64) string {
 	if len(values) < 2 {
 		return ""
 	}
 	most := max(slices.Max(values), 1e-9)
 	var b strings.Builder
+	gap := true
 	for i, v := range values {
-		fmt.Fprintf(&b, "%c%.0f %.0f", "ML"[min(i, 1)], width*float64(i)/float64(len(values)-1), 1+(height-2)*(1-v/most))
+		x, y := width*float64(i)/float64(len(values)-1), 1+(height-2)*(1-v/most)
+		switch {
+		case v < 0:
+		case gap:
+			fmt.Fprintf(&b, "M%.0f %.0fh0", x, y) // a dot if the next one is unknown, too
+		default:
+			fmt.Fprintf(&b, "L%.0f %.0f", x, y)
+		}
+		gap = v < 0
 	}
 	return b.String()
 }

@@ -239,3 +239,22 @@ func TestIncidents(t *testing.T) {
 		t.Errorf("%d incidents and %d more", len(list), more)
 	}
 }
+
+// What is unknown is a gap in a line, and a value between two gaps is a dot.
+func TestSparkHasGaps(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		values []float64
+		want   string
+	}{
+		"one is no line": {[]float64{1}, ""},
+		"a line":         {[]float64{0, 2, 1}, "M0 17h0L5 1L10 9"},
+		"a gap":          {[]float64{2, 2, -1, 1, 1, 2}, "M0 1h0L2 1M6 9h0L8 9L10 1"},
+		"a dot":          {[]float64{-1, 3, -1}, "M5 1h0"},
+		"nothing known":  {[]float64{-1, -1}, ""},
+	} {
+		if got := sparkOf(tt.values, 10, 18); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type Problem struct {
 
 	Wait  time.Duration `json:"-"` // after which it makes sense to try again
 	Grace bool          `json:"-"` // the store answers, but does not vouch for commands yet
+	Form  bool          `json:"-"` // a form asks who it is, not a dialog of the browser
 
 	heading string // of its page, if the status does not say it
 }
@@ -139,7 +140,9 @@ func (p *Problem) Write(w http.ResponseWriter) {
 // Head sets the headers that help the client.
 func (p *Problem) Head(h http.Header) {
 	if p.Status == http.StatusUnauthorized {
-		h.Add("WWW-Authenticate", `Basic realm="quorate", charset="UTF-8"`)
+		if !p.Form {
+			h.Add("WWW-Authenticate", `Basic realm="quorate", charset="UTF-8"`)
+		}
 		h.Add("WWW-Authenticate", `Bearer realm="quorate"`)
 	}
 	if p.Wait > 0 {

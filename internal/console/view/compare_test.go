@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,5 +156,37 @@ func TestServedSets(t *testing.T) {
 	}
 	if _, err := r.JobSet(t.Context(), "c1"); !errors.Is(err, view.ErrNotFound) {
 		t.Errorf("a set that is too large: %v", err)
+	}
+}
+
+// Sources has the settings that differ from the usual ones, by the same keys as SettingChanges, but no
+// jobs, and none whose source is not known.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	usual := map[string]any{"lock": map[string]any{"ttl": "15s", "max_hold": "0s"}, "labels": map[string]any{}}
+	settings := map[string]any{
+		"lock":   map[string]any{"ttl": "10s", "max_hold": "0s"},
+		"labels": map[string]any{"a.b": "x", "c/d": "y", "1": "z"},
+		"log":    map[string]any{"level": "debug"},
+		"jobs":   map[string]any{"report": map[string]any{"func": "exec"}},
+	}
+	got := view.Sources(settings, usual, func(path ...string) string {
+		if path[0] == "log" {
+			return ""
+		}
+		return strings.Join(path, "|")
+	})
+	want := map[string]string{"lock.ttl": "lock|ttl", `labels."a.b"`: "labels|a.b", "labels.c/d": "labels|c/d", `labels."1"`: "labels|1"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	keys := []string{}
+	for _, c := range view.SettingChanges(usual, settings) {
+		keys = append(keys, c.Key)
+	}
+	for key := range got {
+		if !slices.Contains(keys, key) {
+			t.Errorf("%s is no key of %v", key, keys)
+		}
 	}
 }

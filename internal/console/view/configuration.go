@@ -148,9 +148,7 @@ func byKey(set roster.JobSet) map[string]roster.JobText {
 
 // SettingChanges lists the settings that differ, sorted by key. A missing job has none.
 func SettingChanges(from, to any) []SettingChange {
-	before, after := map[string]*string{}, map[string]*string{}
-	flatten(before, "", from)
-	flatten(after, "", to)
+	before, after := settingTexts(from), settingTexts(to)
 	list := []SettingChange{}
 	for _, key := range keysOf(before, after) {
 		if x, y := before[key], after[key]; x == nil || y == nil || *x != *y {
@@ -160,6 +158,25 @@ func SettingChanges(from, to any) []SettingChange {
 	return list
 }
 
+// Sources returns, by key as in SettingChanges, where the settings come from that differ from the
+// usual ones. It leaves out jobs, and settings whose source is not known.
+func Sources(settings, usual any, source func(path ...string) string) map[string]string {
+	known, defaults := map[string]string{}, settingTexts(usual)
+	eachSetting(settings, nil, func(path []string, v any) {
+		if path[0] == "jobs" {
+			return
+		}
+		key := settingKey(path)
+		if text := defaults[key]; text != nil && *text == valueText(v) {
+			return
+		}
+		if from := source(path...); from != "" {
+			known[key] = from
+		}
+	})
+	return known
+}
+
 // keysOf returns the keys of both maps, sorted.
 func keysOf[V any](x, y map[string]V) []string {
 	all := maps.Clone(x)
@@ -167,21 +184,36 @@ func keysOf[V any](x, y map[string]V) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// flatten maps the path of every value that is not an object to its text.
-func flatten(into map[string]*string, path string, v any) {
+// settingTexts maps the key of every setting to its value.
+func settingTexts(settings any) map[string]*string {
+	texts := map[string]*string{}
+	eachSetting(settings, nil, func(path []string, v any) { texts[settingKey(path)] = new(valueText(v)) })
+	return texts
+}
+
+// eachSetting calls visit with every value below path that is not an object.
+func eachSetting(v any, path []string, visit func(path []string, v any)) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
-		if path != "" {
-			into[path] = new(valueText(v))
+		if len(path) > 0 {
+			visit(path, v)
 		}
 		return
 	}
 	for key, v := range m {
-		if key = quoted(key); strings.Contains(key, ".") && key[0] != '"' {
-			key = `"` + key + `"`
-		}
-		flatten(into, strings.TrimPrefix(path+"."+key, "."), v)
+		eachSetting(v, append(slices.Clip(path), key), visit)
 	}
+}
+
+// settingKey writes a path with dots. It quotes steps that contain dots.
+func settingKey(path []string) string {
+	steps := make([]string, len(path))
+	for i, step := range path {
+		if steps[i] = quoted(step); strings.Contains(steps[i], ".") && steps[i][0] != '"' {
+			steps[i] = `"` + step + `"`
+		}
+	}
+	return strings.Join(steps, ".")
 }
 
 // valueText writes a value on one line.

@@ -29,7 +29,7 @@ type Control struct {
 
 // ControlOf returns the control of a cluster, and with it the reader.
 func ControlOf(c store.Cluster) Control {
-	return Control{Reader: Reader{Records: c.Records(), Health: c, Claims: c}}
+	return Control{Reader: Reader{Records: c.Records(), Health: c, Claims: c, LastHour: c.LastHour}}
 }
 
 // An InvalidError says what is wrong with a request.

@@ -15,26 +15,27 @@ import (
 
 // A Job is one version of a job, served now or last, with its last tick.
 type Job struct {
-	Job          string          `json:"job" jsonschema:"Name of the job."`
-	Func         *string         `json:"func" jsonschema:"Name of its function."`
-	Schedule     *string         `json:"schedule"`
-	Timezone     *string         `json:"timezone"`
-	Description  *string         `json:"description"`
-	Next         *string         `json:"next" jsonschema:"Next tick."`
-	JitterMillis *int64          `json:"jitter_ms" jsonschema:"Largest delay of the start of a tick."`
-	LastTick     *string         `json:"last_tick" jsonschema:"Last tick that came."`
-	LastOutcome  *ledger.Outcome `json:"last_outcome" jsonschema:"Its outcome."`
-	LastReplica  *string         `json:"last_replica" jsonschema:"Replica that ran it."`
-	LastSuccess  *string         `json:"last_success" jsonschema:"Last tick that succeeded; null: none of those that were read."`
-	Unsuccessful int             `json:"unsuccessful" jsonschema:"Ticks since then that did not succeed, without those that were skipped, run or cannot be read; at least so many if last_success is null."`
-	Published    *string         `json:"published" jsonschema:"When a replica last published this version; replicas repeat it every few minutes."`
-	Since        *string         `json:"since" jsonschema:"Since when replicas serve this version, without another one in between; null from older releases."`
-	PublishedBy  *string         `json:"published_by" jsonschema:"That replica."`
-	Key          string          `json:"key" jsonschema:"First name of the job, by which the store knows it."`
-	Hash         *string         `json:"hash" jsonschema:"Version of the job: a hash of its settings."`
-	Paused       *string         `json:"paused" jsonschema:"Why its ticks are skipped; null: they are not."`
-	Live         bool            `json:"live" jsonschema:"A replica serves this version now."`
-	Drift        bool            `json:"drift" jsonschema:"Other replicas serve another version."`
+	Job            string          `json:"job" jsonschema:"Name of the job."`
+	Func           *string         `json:"func" jsonschema:"Name of its function."`
+	Schedule       *string         `json:"schedule"`
+	Timezone       *string         `json:"timezone"`
+	Description    *string         `json:"description"`
+	Next           *string         `json:"next" jsonschema:"Next tick."`
+	JitterMillis   *int64          `json:"jitter_ms" jsonschema:"Largest delay of the start of a tick."`
+	LastTick       *string         `json:"last_tick" jsonschema:"Last tick that came."`
+	LastOutcome    *ledger.Outcome `json:"last_outcome" jsonschema:"Its outcome."`
+	LastReplica    *string         `json:"last_replica" jsonschema:"Replica that ran it."`
+	LastSuccess    *string         `json:"last_success" jsonschema:"Last tick that succeeded; null: unknown, or none."`
+	SuccessDropped bool            `json:"last_success_dropped,omitempty" jsonschema:"True: the ledger has dropped the record of last_success, which then is when it was due or requested. Else missing."`
+	Unsuccessful   int             `json:"unsuccessful" jsonschema:"Ticks since then that did not succeed, without those that were skipped, run or cannot be read; at least so many if last_success is null or dropped."`
+	Published      *string         `json:"published" jsonschema:"When a replica last published this version; replicas repeat it every few minutes."`
+	Since          *string         `json:"since" jsonschema:"Since when replicas serve this version, without another one in between; null from older releases."`
+	PublishedBy    *string         `json:"published_by" jsonschema:"That replica."`
+	Key            string          `json:"key" jsonschema:"First name of the job, by which the store knows it."`
+	Hash           *string         `json:"hash" jsonschema:"Version of the job: a hash of its settings."`
+	Paused         *string         `json:"paused" jsonschema:"Why its ticks are skipped; null: they are not."`
+	Live           bool            `json:"live" jsonschema:"A replica serves this version now."`
+	Drift          bool            `json:"drift" jsonschema:"Other replicas serve another version."`
 
 	// Info is what was published, Standing how its latest ticks ended.
 	Info     roster.JobInfo `json:"-"`
@@ -48,7 +49,7 @@ func (j Job) Trouble() string {
 	switch {
 	case j.Unsuccessful == 0, j.Unsuccessful == 1 && !open:
 		return ""
-	case j.LastSuccess == nil:
+	case j.LastSuccess == nil || j.SuccessDropped:
 		return fmt.Sprintf("at least %d without success", j.Unsuccessful)
 	}
 	return fmt.Sprintf("%d without success", j.Unsuccessful)
@@ -79,7 +80,7 @@ func (r Reader) jobs(ctx context.Context, d Directory, names ...string) ([]Job, 
 			Description: Optional(v.Description), Published: Stamp(v.Published), Since: Stamp(v.Since), PublishedBy: Optional(v.Replica),
 			JitterMillis: Optional(v.Jitter.Milliseconds()),
 			Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo, Standing: standing[i],
-			LastSuccess: Stamp(standing[i].Good.Tick), Unsuccessful: standing[i].InARow,
+			LastSuccess: Stamp(standing[i].LastSuccess()), SuccessDropped: !standing[i].GoodDropped.IsZero(), Unsuccessful: standing[i].InARow,
 		}
 		if s, err := v.Ticks(); err == nil { // else this release cannot read its schedule
 			for _, next := range v.Coming(s, now, 1, false) {

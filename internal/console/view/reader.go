@@ -25,6 +25,7 @@ import (
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/served"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -38,6 +39,8 @@ type Reader struct {
 	Claims  store.Claims
 	// Live, if set, returns a run that goes on in this process, and what it has logged so far.
 	Live func(job string, token locking.Token) (ledger.Log, bool)
+	// LastHour, if set, returns what this process has known of the nodes, without asking them.
+	LastHour func(now time.Time) []health.Minute
 	// Served, if set, returns the schedule of a published job whose schedule was not
 	// published in full.
 	Served func(roster.JobInfo) (schedule.Schedule, bool)
@@ -235,9 +238,11 @@ type Host struct {
 	Jobs        []string        // the names of those that it serves at first
 	NotReady    func() []string // why it takes no ticks; nothing if it does
 
-	Control  Control
-	Settings func() any // the configuration in effect, without secrets
-	Usual    any        // the same of an empty file
+	Control Control
+	// Settings returns the configuration in effect, without secrets, and what says where the setting at
+	// a path comes from, or "". Nil: it is not shown.
+	Settings func() (shown any, source func(path ...string) string)
+	Usual    any // the configuration that an empty file stands for
 
 	Metrics     http.Handler // nil: nobody counts
 	UsersFailed func(bool)   // tells the metrics; nil: nobody counts

@@ -10,19 +10,19 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// A Replica is one replica that was seen lately, or that was lost.
+// A Replica is one replica that was seen lately, that was lost, or that left.
 type Replica struct {
 	ID         string            `json:"id" jsonschema:"Name of the replica."`
 	Instance   *string           `json:"instance" jsonschema:"Tells two processes with one name apart; null from older releases."`
 	Program    *string           `json:"program" jsonschema:"Program that it runs: the path of its main package, or the name of its file; null from older releases."`
 	Shared     bool              `json:"shared" jsonschema:"Another live process has the same name."`
 	Strangers  []string          `json:"strangers" jsonschema:"Names of jobs that another live replica serves in another way, although no start, drain or change in the last two minutes explains it."`
-	State      string            `json:"state" jsonschema:"ready, waiting, skewed or draining; lost: it fell silent in the last 24 hours, has not left and not come back."`
+	State      string            `json:"state" jsonschema:"ready, waiting, skewed or draining; lost: it fell silent in the last 24 hours, has not left and not come back; left: see /replicas/left."`
 	Host       string            `json:"host"`
 	PID        int               `json:"pid" jsonschema:"Process ID."`
 	Version    string            `json:"version" jsonschema:"Release of Quorate."`
 	Started    *string           `json:"started"`
-	Seen       *string           `json:"seen" jsonschema:"When it last reported to the store."`
+	Seen       *string           `json:"seen" jsonschema:"When it last reported to the store; of one that left, when it left."`
 	Running    []string          `json:"running" jsonschema:"Jobs that it runs now."`
 	ConfigHash *string           `json:"config_hash" jsonschema:"Hash of the set of jobs that it serves."`
 	Labels     map[string]string `json:"labels"`
@@ -100,6 +100,20 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 		}
 	}
 	return rows, err
+}
+
+// Left lists the replicas that left in the last 24 hours, newest first, without those of which another
+// process with the same name was seen later.
+func (r Reader) Left(ctx context.Context) ([]Replica, error) {
+	left, err := r.Records.Roster.Left(ctx)
+	if err != nil {
+		return nil, err
+	}
+	later, err := r.Records.Roster.Remembered(ctx)
+	left = slices.DeleteFunc(left, func(l roster.Replica) bool {
+		return slices.ContainsFunc(later, func(r roster.Replica) bool { return r.ID == l.ID && r.Seen.After(l.Seen) })
+	})
+	return rowsOf(left, err, NewReplica)
 }
 
 // Texts about live replicas that conflict, in logs, findings and on pages.

@@ -14,7 +14,7 @@ import (
 // seenLately are the replicas that a roster knows.
 type seenLately struct {
 	store.Roster
-	list []roster.Replica
+	list, left []roster.Replica
 }
 
 func (s seenLately) Remembered(context.Context) ([]roster.Replica, error) { return s.list, nil }
@@ -43,6 +43,30 @@ func TestNeighbours(t *testing.T) {
 	strangers := view.StrangersText + ": a (process 1 on h) and d (process 6 on h) serve invoices and mails"
 	if said := view.Neighbours(rows); len(said) != 2 || said[0] != twins || said[1] != strangers {
 		t.Errorf("said %q, want also %q", said, strangers)
+	}
+}
+
+func (s seenLately) Left(context.Context) ([]roster.Replica, error) { return s.left, nil }
+
+// One that came back under its ID, or that died there later, is not listed as left.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	replica := func(id, state string, ago time.Duration) roster.Replica {
+		return roster.Replica{ID: id, State: state, Seen: now.Add(-ago)}
+	}
+	r := view.Reader{Records: store.Records{Roster: seenLately{
+		list: []roster.Replica{
+			replica("back", roster.StateReady, 0), replica("died later", roster.StateLost, time.Minute), replica("died before", roster.StateLost, time.Hour),
+		},
+		left: []roster.Replica{
+			replica("back", roster.StateLeft, 2*time.Minute), replica("died later", roster.StateLeft, 3*time.Minute),
+			replica("died before", roster.StateLeft, 4*time.Minute), replica("gone", roster.StateLeft, 5*time.Minute),
+		},
+	}}}
+	rows, err := r.Left(t.Context())
+	if err != nil || len(rows) != 2 || rows[0].ID != "died before" || rows[1].ID != "gone" || rows[1].State != roster.StateLeft {
+		t.Errorf("Left = %+v, %v", rows, err)
 	}
 }
 

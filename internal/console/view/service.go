@@ -17,6 +17,7 @@ import (
 // come in pages: the caller asks for the next one with Page.Next.
 type Service interface {
 	Reads
+	Servers
 	History
 	Commands
 }
@@ -25,10 +26,16 @@ type Service interface {
 type Reads interface {
 	// Jobs lists jobs. If it returns rows and an error, only their pauses are unknown.
 	Jobs(ctx context.Context, q JobQuery) (Page[Job], error)
-	Replicas(ctx context.Context) ([]Replica, error)
 	Locks(ctx context.Context) ([]Lock, error)
 	// Pauses lists the pauses in force, oldest first.
 	Pauses(ctx context.Context) ([]Command, error)
+}
+
+// Servers are the replicas and the nodes.
+type Servers interface {
+	Replicas(ctx context.Context) ([]Replica, error)
+	// Left lists the replicas that left in the last 24 hours.
+	Left(ctx context.Context) ([]Replica, error)
 	Nodes(ctx context.Context) ([]Node, error)
 	// Check judges all nodes, or the only store. It takes longer than Nodes.
 	Check(ctx context.Context) (Checkup, error)

@@ -18,7 +18,10 @@ type Standing struct {
 	Last ledger.Entry
 	// Good is the newest success; zero: none of those that were read.
 	Good ledger.Entry
-	// InARow counts the ticks without success after Good.
+	// GoodDropped is when the newest success was due or requested, if the ledger has dropped its record; zero:
+	// it has not, or that is unknown.
+	GoodDropped time.Time
+	// InARow counts the ticks without success after Good; without Good those that were read.
 	InARow int
 	// Since is the oldest tick that was read, if there are earlier ones, or the ledger has dropped some; else zero.
 	Since time.Time
@@ -45,7 +48,18 @@ func standingOf(newest ledger.Skimmed) (s Standing) {
 		}
 		s.InARow++
 	}
+	if s.Good.Tick.IsZero() && newest.Rest.IsZero() { // else one that was not read may be newer
+		s.GoodDropped = newest.TrimmedSuccess
+	}
 	return s
+}
+
+// LastSuccess is the newest success: its tick, or if its record was dropped, when it was due or requested.
+func (s Standing) LastSuccess() time.Time {
+	if s.Good.Tick.IsZero() {
+		return s.GoodDropped
+	}
+	return s.Good.Tick
 }
 
 // Bounds of what is read at once to find the last success of jobs whose newest ticks have none.

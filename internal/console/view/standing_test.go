@@ -2,10 +2,12 @@ package view_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -43,6 +45,44 @@ func TestStandings(t *testing.T) {
 	}
 	if len(p.Items) != len(want) {
 		t.Errorf("%d jobs, want %d", len(p.Items), len(want))
+	}
+}
+
+// The last success stays known after its record was dropped, unless entries between were not read. Ticks in a row
+// are counted as far as they were read.
+func TestLastSuccessWasDropped(t *testing.T) {
+	t.Parallel()
+	r, reads := cluster(t, []ledger.Entry{skipped("few", 0, ledger.Missed, ""), skipped("many", 0, ledger.Missed, ""), skipped("never", 0, ledger.Missed, "")})
+	for job, outcomes := range map[string][]ledger.Outcome{"few": {ledger.Failed, ledger.Succeeded}, "many": {ledger.Succeeded, ledger.Failed}, "never": {ledger.Failed, ledger.Failed}} {
+		for n := range 80 {
+			o := ledger.Failed
+			if n < len(outcomes) {
+				o = outcomes[n]
+			}
+			e := skipped(job, n, o, "")
+			lease, err := reads.locks.TryAcquire(t.Context(), locking.Request{Name: job, Tick: e.Tick, TTL: time.Minute, Holder: "a", Note: ledger.EncodeNote(e)})
+			if err == nil {
+				err = lease.Release(t.Context(), ledger.EncodeNote(e))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for job, keep := range map[string]int{"few": 40, "many": 60, "never": 40} {
+		if err := reads.Store(t.Context(), job, jobs.History{Keep: keep}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := r.Jobs(t.Context(), view.JobQuery{})
+	if err != nil || len(p.Items) != 3 {
+		t.Fatal(err, p)
+	}
+	for _, j := range p.Items {
+		want := map[string]string{"few": "2026-12-01T02:00:01Z"}[j.Job]
+		if text := view.Text(j.LastSuccess); text != want || j.SuccessDropped != (want != "") || !strings.HasPrefix(j.Trouble(), "at least 4") {
+			t.Errorf("%s: last success %q, dropped %t, %s; want %q", j.Job, text, j.SuccessDropped, j.Trouble(), want)
+		}
 	}
 }
 

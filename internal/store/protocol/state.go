@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -255,6 +256,9 @@ type Records struct {
 	List []Record
 	// Dropped is the latest tick whose record was dropped.
 	Dropped int64
+	// Success and Failure are the ticks of the newest dropped runs whose notes say that they
+	// ended so; negative: unknown, up to that tick.
+	Success, Failure int64
 }
 
 // with adds a record and drops the oldest ones beyond keep. Stores keep Dropped among
@@ -271,11 +275,40 @@ func (r Records) with(record Record, keep int) Records {
 
 // DropOldest drops the first n records.
 func (r Records) DropOldest(n int) Records {
-	if n = min(n, len(r.List)); n > 0 {
-		r.Dropped = max(r.Dropped, r.List[n-1].Tick)
-		r.List = r.List[n:]
+	if n = min(n, len(r.List)); n <= 0 {
+		return r
 	}
+	if r.Success <= 0 && r.Failure <= 0 { // nothing is stored of them
+		r.Success, r.Failure = -r.Dropped, -r.Dropped
+	}
+	for _, record := range r.List[:n] {
+		outcome, read := record.outcome()
+		r.Success = newest(r.Success, record.Tick, outcome == "succeeded", !read)
+		r.Failure = newest(r.Failure, record.Tick, slices.Contains([]string{"failed", "timed_out", "lease_lost"}, outcome), !read)
+	}
+	r.Dropped = max(r.Dropped, r.List[n-1].Tick)
+	r.List = r.List[n:]
 	return r
+}
+
+// newest is the newest dropped run of a kind after one more was dropped. If that is unread, it
+// may be of this kind.
+func newest(known, tick int64, wanted, unread bool) int64 {
+	switch {
+	case tick <= max(known, -known):
+	case wanted:
+		return tick
+	case unread:
+		return -tick
+	}
+	return known
+}
+
+// outcome is that in the note. A record without an end needs none.
+func (r Record) outcome() (outcome string, ok bool) {
+	_, after, found := strings.Cut(r.Note, `"outcome":"`)
+	outcome, _, ended := strings.Cut(after, `"`)
+	return outcome, found && ended || r.Ended == ""
 }
 
 // compareRecords orders records as their stored text does: kind, then note.

@@ -158,6 +158,9 @@ func (c *Cluster) NotReady() string {
 	return ""
 }
 
+// LastHour implements [store.Membership].
+func (c *Cluster) LastHour(now time.Time) []health.Minute { return c.Set.LastHour(now) }
+
 // ClockOffset implements [store.Membership].
 func (c *Cluster) ClockOffset() (time.Duration, bool) { return c.Set.ClockOffset() }
 

@@ -58,8 +58,8 @@ func (s side) Begin(ctx context.Context) (time.Time, error) {
 }
 
 // PutEntries implements [store.Side].
-func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
-	return transfer.Put(ctx, s.Set, quorumledger.Copied(s.Set, job, list, trimmed))
+func (s side) PutEntries(ctx context.Context, job string, all ledger.Skimmed) error {
+	return transfer.Put(ctx, s.Set, quorumledger.Copied(s.Set, job, all))
 }
 
 // PutCommands implements [store.Side].

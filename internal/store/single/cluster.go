@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/commands"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -34,6 +35,7 @@ type Cluster struct {
 
 	last    atomic.Pointer[seen] // the last look of a replica; nil: it has not looked yet
 	watched bool                 // by Watch, which says when it is ready again
+	hour    health.Hour          // by Watch
 }
 
 // Open returns the cluster that is kept on a server, without contacting it. The cluster logs what

@@ -113,8 +113,8 @@ func (s *side) put(ctx context.Context, writes []kv.Write) error {
 const maxRecord = 4 * asked.MaxParams
 
 // PutEntries implements [store.Side].
-func (s *side) PutEntries(ctx context.Context, job string, list []recorded.Entry, trimmed time.Time) error {
-	return s.put(ctx, ledger.Copied(job, list, trimmed))
+func (s *side) PutEntries(ctx context.Context, job string, all recorded.Skimmed) error {
+	return s.put(ctx, ledger.Copied(job, all))
 }
 
 // PutCommands implements [store.Side].

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 )
@@ -30,16 +31,35 @@ func (c *Cluster) Join(ctx context.Context) error {
 func (c *Cluster) Watch(ctx context.Context) {
 	c.watched = true
 	for retry.Sleep(ctx, lookEvery/5) {
-		last := c.last.Load()
-		if last != nil && last.err == nil && last.VouchesAt.IsZero() {
-			if now, ok := c.Still(last.Look, lookEvery); ok { // commands are read all the time, and heartbeats written
-				c.last.Store(&seen{Look: now})
-				continue
-			}
+		if c.refresh(ctx); ctx.Err() == nil { // else the end of the replica has failed the look
+			c.hour.Note(time.Now(), []health.State{c.state()})
 		}
-		_ = c.see(ctx) // NotReady tells it
 	}
 }
+
+// refresh looks at the store, unless its latest answers say that nothing has changed.
+func (c *Cluster) refresh(ctx context.Context) {
+	last := c.last.Load()
+	if last != nil && last.err == nil && last.VouchesAt.IsZero() {
+		if now, ok := c.Still(last.Look, lookEvery); ok { // commands are read all the time, and heartbeats written
+			c.last.Store(&seen{Look: now})
+			return
+		}
+	}
+	_ = c.see(ctx) // NotReady tells it
+}
+
+// state is what the last look and the answers since have shown.
+func (c *Cluster) state() health.State {
+	last := c.last.Load() // of refresh at least
+	return health.State{
+		Node: c.Server.Name(), Up: last.err == nil || last.Incarnation != "", Votes: last.err == nil && !last.VouchesAt.After(time.Now()),
+		Offset: last.Offset, RTT: last.RTT, Latest: last.RTT,
+	}
+}
+
+// LastHour implements [store.Membership].
+func (c *Cluster) LastHour(now time.Time) []health.Minute { return c.hour.Minutes(now) }
 
 // see looks at the store once, writes to it, and says if that changes what is known.
 func (c *Cluster) see(ctx context.Context) error {
@@ -98,6 +118,6 @@ func (c *Cluster) Still(l Look, lately time.Duration) (Look, bool) {
 	if last == nil || time.Since(last.ended) > lately || last.stamp.Incarnation != l.Incarnation || wrote == nil || time.Since(*wrote) > 3*lately {
 		return l, false
 	}
-	l.Offset = last.offset()
+	l.RTT, l.Offset = last.ended.Sub(last.began), last.offset()
 	return l, true
 }

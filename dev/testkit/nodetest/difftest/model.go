@@ -28,13 +28,13 @@ func stored(s nodetest.State, now time.Time) []string {
 	}
 	for key, job := range s.Jobs {
 		d.job(key, job)
-		d.runs(key+"runs", s.Runs(key+"runs"))
+		d.runs(key+"runs", s.Runs(key+"runs"), "never")
 	}
 	for key, t := range s.Dead {
 		d.text(key, cmp.Or(t.Reason, "1"), t.Until)
 	}
 	for key, notes := range s.Notes {
-		d.runs(key, notes)
+		d.runs(key, notes, "never")
 	}
 	for key, logs := range s.Logs {
 		for name, log := range logs {
@@ -44,6 +44,11 @@ func stored(s nodetest.State, now time.Time) []string {
 	for key, roster := range s.Rosters {
 		for name, announced := range roster {
 			d.field(key, name, announced)
+		}
+	}
+	for key, l := range s.Left {
+		if left := float64(l.Until) - d.now; left >= 0 {
+			d.runs(key, l.List, strconv.Itoa(steps(left)))
 		}
 	}
 	slices.Sort(d.lines)
@@ -82,9 +87,9 @@ func (d *dump) text(key, value string, until int64) {
 	}
 }
 
-func (d *dump) runs(key string, runs []nodetest.Run) {
+func (d *dump) runs(key string, runs []nodetest.Run, end string) {
 	for _, r := range runs {
-		d.add("score %s of %s %s runs out never", score(r.Tick), key, r.Record)
+		d.add("score %s of %s %s runs out %s", score(r.Tick), key, r.Record, end)
 	}
 }
 

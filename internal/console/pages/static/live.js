@@ -30,7 +30,7 @@
   };
 
   // A page that cannot be reloaded stays, with a note that it is old.
-  function away(why) {
+  function away(why, next = "It reloads as soon as possible.") {
     let note = document.getElementById("away");
     if (!why) { if (note) note.remove(); return; }
     if (!note) {
@@ -40,7 +40,7 @@
       note.setAttribute("role", "status");
       main().prepend(note);
     }
-    note.textContent = "This page is from " + document.querySelector("footer time").textContent + ". " + why + " It reloads as soon as possible.";
+    note.textContent = "This page is from " + document.querySelector("footer time").textContent + ". " + why + " " + next;
   }
 
   // Whoever reads further down a list of the newest keeps the place, and is told how many came.
@@ -70,9 +70,12 @@
     reading = true;
     again = false;
     try {
-      const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
-      away(reply.ok ? "" : "The replica answers " + reply.status + " " + reply.statusText + ".");
+      // No page redirects: a proxy for single sign-on does, to a provider whose answer scripts may not read.
+      const reply = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "manual" });
+      if (reply.type === "opaqueredirect") away("You are logged out at the proxy.", "Load the page again to log in.");
+      else away(reply.ok ? "" : "The replica answers " + reply.status + " " + reply.statusText + ".");
       if (reply.ok) {
+        if (events && events.readyState === 2) follow(); // browsers give up a stream that was refused
         const page = new DOMParser().parseFromString(await reply.text(), "text/html");
         if (heldBack(page)) {
           again = true;

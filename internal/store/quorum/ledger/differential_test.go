@@ -28,6 +28,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 		return map[string]func(*rapid.T){
 			"record":     func(rt *rapid.T) { d.record(rt, lua.record) },
 			"run":        d.run,
+			"run too":    d.run,
 			"record too": func(rt *rapid.T) { d.record(rt, lua.record) },
 			"read":       func(rt *rapid.T) { d.read(rt, lua.read) },
 			"read too":   func(rt *rapid.T) { d.read(rt, lua.read) },
@@ -36,6 +37,8 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 			"log":        func(rt *rapid.T) { d.call(rt, lua.log, "1", []string{logsKey}, logText(rt)) },
 			"announce":   func(rt *rapid.T) { d.announce(rt, lua.announce) },
 			"leave":      func(rt *rapid.T) { d.leave(rt, lua.leave) },
+			"left":       func(rt *rapid.T) { d.call(rt, lua.left, "1", []string{leftKey}, leftFor) },
+			"unpublish":  func(rt *rapid.T) { d.call(rt, lua.unpublish, "1", []string{jobsKey}, replicaIDs(rt)...) },
 			"publish":    func(rt *rapid.T) { d.call(rt, lua.publish, "0", []string{jobsKey}, publications(rt)...) },
 			"published":  func(rt *rapid.T) { d.call(rt, lua.published, "1", []string{jobsKey}, window(rt), "0", "10") },
 			"lock":       d.lock, "claim": d.claim, "time": bench.Advances, "restart": d.restart,
@@ -51,6 +54,7 @@ const (
 	fenceKey  = "q:job:j:fence"
 	jobKey    = "q:job:j:"
 	rosterKey = "q:replicas"
+	leftKey   = "q:left"
 	jobsKey   = "q:jobs"
 )
 
@@ -92,7 +96,7 @@ func (d differ) run(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	kind := rapid.SampledFrom([]string{"F", "L", "S"}).Draw(rt, "kind")
-	note := "schedule|" + text
+	note := "schedule|" + text + rapid.SampledFrom([]string{"", `{"outcome":"succeeded"}`, `{"outcome":"failed"}`, `{"outcome":"lease_lost","stale":1}`, `{"outcome":"cancelled"}`}).Draw(rt, "end")
 	if kind == "S" {
 		note = packed(text, "v", rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "overlaps"))
 	}
@@ -195,10 +199,17 @@ func announcements(rt *rapid.T) []string {
 	return list
 }
 
+// leftFor is how long those that left are remembered. It is no multiple of a Leap.
+var leftFor = strconv.FormatInt((difftest.Leap + difftest.Step).Milliseconds(), 10)
+
 func (d differ) leave(rt *rapid.T, script *membership.Script) {
-	key := rapid.SampledFrom([]string{rosterKey, jobsKey}).Draw(rt, "list")
-	ids := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2).Draw(rt, "ids")
-	d.call(rt, script, "1", []string{key}, ids...)
+	says := rapid.SampledFrom([]string{`{"v":1}`, `{"v":2}`, "", "a|b\nc"}).Draw(rt, "says")
+	most := rapid.SampledFrom([]string{"0", "1", "2", "100"}).Draw(rt, "most")
+	d.call(rt, script, "1", []string{rosterKey, leftKey}, replicaID(rt), says, leftFor, most)
+}
+
+func replicaIDs(rt *rapid.T) []string {
+	return rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2).Draw(rt, "ids")
 }
 
 // sortPairs orders pairs of age and text.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -172,6 +173,75 @@ func (c *cluster) put(tb testing.TB, minis *redistest.Minis, node int, key strin
 	if _, err := minis.Node(node).ZAdd(key, float64(r.Tick.UnixMilli()), r.Encode()); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Who left is known by the nodes that answered then; one that was away has its last heartbeat, and
+// calls it lost. Many that left displace no lost one.
+func TestLeftOnSomeNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 3)
+		c := connect(t, minis.Cluster())
+		beat := func(id string) {
+			if _, err := c.Beat(t.Context(), roster.Replica{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		beat("a")
+		beat("dead")
+		time.Sleep(time.Second)
+		minis.Stop(0)
+		for n := range roster.MostLeft + 5 {
+			time.Sleep(time.Millisecond)
+			if err := c.Leave(t.Context(), roster.Replica{ID: fmt.Sprint("r", n)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Leave(t.Context(), roster.Replica{ID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		minis.Start(0, true)
+		minis.Stop(1)
+		time.Sleep(roster.SeenLately)
+		beat("alive")
+		left, err := c.Left(t.Context())
+		if err != nil || len(left) != roster.MostLeft || left[0].ID != "a" || left[0].State != roster.StateLeft || left[1].ID != "r104" {
+			t.Errorf("%d left, %v, the last %+v", len(left), err, left[:min(len(left), 2)])
+		}
+		list, err := c.Remembered(t.Context())
+		if err != nil || len(list) != 2 || list[0].ID != "alive" || list[1].ID != "dead" {
+			t.Errorf("Remembered = %+v, %v, want alive and dead", list, err)
+		}
+		for _, node := range []int{0, 2} {
+			if n, err := minis.Node(node).ZMembers(c.set.Key("left")); node == 2 && len(n) != roster.MostLeft || node == 0 && err == nil {
+				t.Errorf("node %d has stored %d, %v", node, len(n), err)
+			}
+		}
+		if ttl := minis.Node(2).TTL(c.set.Key("left")); ttl <= roster.RememberLeft-time.Minute || ttl > roster.RememberLeft {
+			t.Errorf("those that left expire in %v", ttl)
+		}
+	})
+}
+
+// While others leave, too, the set does not expire: the old ones go with the next that leaves.
+func TestThoseThatLeftLongAgo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 1)
+		c := connect(t, minis.Cluster())
+		keys := []string{c.set.Key("replicas"), c.set.Key("left")}
+		for n, want := range []int{1, 2, 2, 2} {
+			for _, r := range c.set.Call(t.Context(), c.lua.leave, keys, "a", n, 3000, 100) {
+				if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+			if list, err := minis.Node(0).ZMembers(keys[1]); err != nil || len(list) != want {
+				t.Errorf("after %d s %v are stored, %v, want %d", 2*n, list, err, want)
+			}
+			time.Sleep(2 * time.Second)
+		}
+	})
 }
 
 // TestRosterTakesTheLatest makes the first node miss the others' updates.

@@ -22,7 +22,8 @@
 //
 // A tick without a claim has the outcome that was recorded: a skip before a miss, then
 // what most nodes recorded. Each node keeps a bounded number of runs and of notes per
-// job, and drops the earliest ticks. It stores the latest tick dropped. Readers ignore
+// job, and drops the earliest ticks. It stores the latest tick dropped, and those of the newest
+// dropped success and failure: a quorum of nodes that know them has the newest. Readers ignore
 // notes up to the latest dropped tick of all nodes, since a run of that tick may have
 // been dropped.
 //
@@ -190,12 +191,12 @@ func NewForCopy(set *membership.Set) *Ledger {
 	return l
 }
 
-// Copied returns what stores the entries of a job of another store, none of which is Running.
-// Entries of ticks up to trimmed are missing.
-func Copied(set *membership.Set, job string, list []ledger.Entry, trimmed time.Time) []transfer.Value {
+// Copied returns what stores the entries of a job of another store, none of which is Running, and what is
+// known of dropped ones.
+func Copied(set *membership.Set, job string, all ledger.Skimmed) []transfer.Value {
 	runs, notes := set.JobKey(job, "runs"), set.JobKey(job, "notes")
 	var values []transfer.Value
-	for _, e := range list {
+	for _, e := range all.Entries {
 		r := scripts.Record{
 			Kind: scripts.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
 			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
@@ -206,9 +207,16 @@ func Copied(set *membership.Set, job string, list []ledger.Entry, trimmed time.T
 		}
 		values = append(values, transfer.Value{Key: key, Score: fmt.Sprint(r.Tick.UnixMilli()), Text: r.Encode()})
 	}
-	if !trimmed.IsZero() { // see trim.lua
-		last := fmt.Sprint(trimmed.UnixMilli())
+	if !all.Trimmed.IsZero() { // see trim.lua
+		known := func(t time.Time) string {
+			if t.IsZero() {
+				return fmt.Sprint(-all.Trimmed.UnixMilli())
+			}
+			return fmt.Sprint(t.UnixMilli())
+		}
+		last := known(all.Trimmed)
 		values = append(values, transfer.Value{Key: runs, Score: last, Text: "E"}, transfer.Value{Key: notes, Score: last, Text: "E"})
+		values = append(values, transfer.Value{Key: runs, Score: "-1", Text: "E" + last + "," + known(all.TrimmedSuccess) + "," + known(all.TrimmedFailure)})
 	}
 	return values
 }
@@ -224,11 +232,13 @@ func script(name string, common ...string) *membership.Script {
 // rules are the rules of this package. Reads also work on nodes that are sealed for a
 // change of the list.
 type rules struct {
-	record, read          *membership.Script
-	store, log            *membership.Script
-	announce, look, leave *membership.Script
-	publish, published    *membership.Script
-	keepSet, readSet      *membership.Script
+	record, read       *membership.Script
+	store, log         *membership.Script
+	announce, look     *membership.Script
+	leave, left        *membership.Script
+	publish, published *membership.Script
+	unpublish          *membership.Script
+	keepSet, readSet   *membership.Script
 }
 
 func newRules() rules {
@@ -236,8 +246,9 @@ func newRules() rules {
 	return rules{
 		record: script("record", scripts.TrimLua), read: script("read").AcceptSealed(),
 		store: script("store", scripts.TrimLua).AcceptSealed(), log: script("log").AcceptSealed(),
-		announce: announce, look: announce.AcceptSealed(), leave: script("leave").AcceptSealed(),
-		publish: script("publish"), published: script("published").AcceptSealed(),
+		announce: announce, look: announce.AcceptSealed(),
+		leave: script("leave").AcceptSealed(), left: script("left").AcceptSealed(),
+		publish: script("publish"), published: script("published").AcceptSealed(), unpublish: script("unpublish").AcceptSealed(),
 		keepSet: script("keep-set"), readSet: script("read-set").AcceptSealed(),
 	}
 }

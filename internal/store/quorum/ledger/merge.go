@@ -25,6 +25,29 @@ type merger struct {
 	// milliseconds. Up to it, it is unknown whether a tick ran.
 	trimmed bool
 	gone    int64
+	// Of the dropped runs that recorded such an end.
+	success, failure droppedRun
+}
+
+// A droppedRun is the newest dropped run of a kind.
+type droppedRun struct {
+	nodes  int   // that know it, or have dropped no run
+	newest int64 // in milliseconds; 0: these have dropped no run
+}
+
+func (d *droppedRun) add(ms int64, ok bool) {
+	if ok && ms >= 0 {
+		d.newest = max(d.newest, ms)
+		d.nodes++
+	}
+}
+
+// at is its order key, if enough nodes know it: any quorum has a node with the end of each run.
+func (d droppedRun) at(quorum int) time.Time {
+	if d.nodes < quorum || d.newest == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.newest).UTC()
 }
 
 // A tickFacts is what is known of one tick.

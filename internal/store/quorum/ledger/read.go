@@ -95,6 +95,8 @@ func (p *page) add(job string, w *words, memo decoded) error {
 	if gone, trimmed := w.tick(); trimmed {
 		p.merge.trimmed, p.merge.gone = true, max(p.merge.gone, gone)
 	}
+	p.merge.success.add(w.tick())
+	p.merge.failure.add(w.tick())
 	owners := w.list() // of the locks
 	for i, v := range owners {
 		owners[i] = strings.TrimPrefix(v, "?")
@@ -312,6 +314,7 @@ func (p *page) describe(s *ledger.Skimmed) {
 	if p.merge.trimmed {
 		s.Trimmed = time.UnixMilli(p.merge.gone).UTC()
 	}
+	s.TrimmedSuccess, s.TrimmedFailure = p.merge.success.at(p.merge.quorum), p.merge.failure.at(p.merge.quorum)
 	s.Rest = p.rest()
 }
 

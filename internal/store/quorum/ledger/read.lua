@@ -1,5 +1,5 @@
 -- Reads records of one or more jobs, newest ticks first.
--- KEYS[2] runs of the first job: set of records by tick, and 'E' at the last one dropped
+-- KEYS[2] runs of the first job: set of records by tick, and what is known of dropped ones, see trim.lua
 -- KEYS[3] its notes, of ticks that did not run: a set like that
 -- KEYS[4] its lock; a tick's lock has the suffix ":<stream>:<tick>"
 -- KEYS[5] its fence, which names the streams: a claim that has not ended counts as a
@@ -10,7 +10,8 @@
 -- arg(4)  1: leave out records of a plain end, which count toward the limit; then the arguments
 -- of the next job, and so on
 -- Replies OK, then of each job: the tick of the newest record that was not read, or ''; the
--- highest tick with a dropped record, or ''; the number of locks, the value of each or '',
+-- highest tick with a dropped record, or ''; the ticks of the newest dropped success and failure,
+-- negative if that is unknown, 0 if no run was dropped; the number of locks, the value of each or '',
 -- none without records; the number of records, and each after its tick and a space. Claims come first, and do not count
 -- toward the limit.
 local reply, n = {'OK', nowtext}, 2
@@ -34,7 +35,7 @@ for job = 0, nargs / 4 - 1 do
   local latest, earliest, most = arg(4 * job + 1), tonumber(arg(4 * job + 2)), tonumber(arg(4 * job + 3))
   local search = arg(4 * job + 4) == '1'
   local lock, fence = key(4 * job + 4), key(4 * job + 5)
-  local rest, gone, records, locks = -1, -1, {}, {lock}
+  local rest, gone, records, locks = -1, {}, {}, {lock}
   local function take(record, score)
     records[#records + 1] = num(score) .. ' ' .. record
     local tick, stream = string.match(record, '^S(%d+) %d+ %S+ %d %d+ 1 ([^ |]+)')
@@ -60,10 +61,18 @@ for job = 0, nargs / 4 - 1 do
         if not (search and plain(record)) then take(record, tick) end
       end
     end
-    gone = math.max(gone, tonumber(redis.call('ZSCORE', key(set + 1), 'E') or '-1'))
+    gone[#gone + 1] = tonumber(redis.call('ZSCORE', key(set + 1), 'E') or '-1')
   end
   say(rest < 0 and '' or num(rest))
-  say(gone < 0 and '' or num(gone))
+  local highest = math.max(gone[1], gone[2])
+  say(highest < 0 and '' or num(highest))
+  local seen, success, failure
+  if gone[1] >= 0 then
+    seen, success, failure = string.match(redis.call('ZRANGE', key(4 * job + 2), '0', '0')[1], '^E(%d+),(%-?%d+),(%-?%d+)$')
+  end
+  if tonumber(seen or '-1') ~= gone[1] then success, failure = '-1', '-1' end -- of an older release
+  say(success or '0')
+  say(failure or '0')
   say_all(#records > 0 and redis.call('MGET', unpack(locks)) or {})
   say_all(records)
 end

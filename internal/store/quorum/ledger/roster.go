@@ -78,6 +78,15 @@ func (l *Ledger) Remembered(ctx context.Context) ([]roster.Replica, error) {
 	return roster.Successors(list), nil
 }
 
+// Left lists the replicas that left. One node that knows is enough: only those that answered Leave do.
+func (l *Ledger) Left(ctx context.Context) ([]roster.Replica, error) {
+	replies, err := l.call(ctx, "listing the replicas that left", l.lua.left, "left", roster.RememberLeft.Milliseconds())
+	if err != nil {
+		return nil, err
+	}
+	return roster.Left(latest(l.Unreadable, replies, heard)), nil
+}
+
 // lostPrefix precedes the announcement of a lost replica.
 const lostPrefix = "lost|"
 
@@ -91,7 +100,14 @@ func heard(r roster.Replica) (string, time.Time) { return r.Process(), r.Seen }
 
 // Leave implements [roster.Roster].
 func (l *Ledger) Leave(ctx context.Context, self roster.Replica) error {
-	_, err := l.call(ctx, "leaving the roster", l.lua.leave, "replicas", self.Process())
+	const doing = "leaving the roster"
+	self.Seen = time.Now().Round(0)
+	b, err := json.Marshal(self)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	keys := []string{l.set.Key("replicas"), l.set.Key("left")}
+	_, err = l.set.Answers(doing, l.set.Call(ctx, l.lua.leave, keys, self.Process(), b, roster.RememberLeft.Milliseconds(), roster.MostLeft))
 	return err
 }
 
@@ -160,7 +176,7 @@ func (l *Ledger) Unpublish(ctx context.Context, jobs []roster.JobInfo) error {
 		for _, j := range some {
 			names = append(names, version(j))
 		}
-		if _, err := l.call(ctx, "taking jobs off the list", l.lua.leave, "jobs", names...); err != nil {
+		if _, err := l.call(ctx, "taking jobs off the list", l.lua.unpublish, "jobs", names...); err != nil {
 			return err
 		}
 	}

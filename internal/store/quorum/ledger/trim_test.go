@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -43,5 +44,69 @@ func TestNotesOfTrimmedRunsStayHidden(t *testing.T) {
 	}
 	if untrue > 0 {
 		t.Errorf("%d ticks that ran are missed", untrue)
+	}
+}
+
+// lastGood is the time of the newest dropped success; zero: unknown.
+func (c *cluster) lastGood(tb testing.TB, job string) time.Time {
+	tb.Helper()
+	list, err := c.Skim(tb.Context(), []ledger.Stretch{{Job: job, Limit: 100}}, true)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, e := range list[0].Entries {
+		if e.Outcome == ledger.Unreadable {
+			tb.Errorf("%v is listed as a tick", e)
+		}
+	}
+	return list[0].TrimmedSuccess
+}
+
+// A node whose records were dropped by an older release does not know the last success until it drops a newer
+// one. Meanwhile the other nodes may be too few.
+func TestUnseenDropsMakeTheLastSuccessUnknown(t *testing.T) {
+	t.Parallel()
+	minis := redistest.MiniN(t, 3)
+	c := connect(t, minis.Cluster())
+	drop := func(keep int) {
+		t.Helper()
+		if err := c.Store(t.Context(), "job", jobs.History{Keep: keep}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 6 {
+		c.run(t, "job", n)
+	}
+	drop(4)
+	wantTime(t, "after the first drop", c.lastGood(t, "job"), tick(1))
+	olderReleaseDrops := func(node int) {
+		t.Helper()
+		key := c.set.JobKey("job", "runs")
+		list, err := minis.Node(node).ZMembers(key)
+		if err != nil || len(list) != 6 {
+			t.Fatal(list, err)
+		}
+		_, err = minis.Node(node).ZRem(key, list[2]) // after those that begin with E
+		if err == nil {
+			_, err = minis.Node(node).ZAdd(key, float64(tick(2).UnixMilli()), "E")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	olderReleaseDrops(0)
+	wantTime(t, "after an older release dropped more on a node", c.lastGood(t, "job"), tick(1))
+	olderReleaseDrops(1)
+	wantTime(t, "after it did on another one", c.lastGood(t, "job"), time.Time{})
+	drop(3)
+	wantTime(t, "while two do not know", c.lastGood(t, "job"), time.Time{})
+	drop(2)
+	wantTime(t, "after all dropped a newer one", c.lastGood(t, "job"), tick(3))
+}
+
+func wantTime(t *testing.T, when string, got, want time.Time) {
+	t.Helper()
+	if !got.Equal(want) {
+		t.Errorf("%s: %v, want %v", when, got, want)
 	}
 }

@@ -128,7 +128,8 @@ func (n *Node) parse(script *Script, a client.Answer) Reply {
 	ms, _ := strconv.ParseInt(a.Words[1], 10, 64)
 	r.NodeTime = time.UnixMilli(ms)
 	n.learn(func(s *state) {
-		s.clock = n.samples.add(sample{offset: r.offset(), rtt: r.Received.Sub(r.Sent), taken: true})
+		s.latest = r.Received.Sub(r.Sent)
+		s.clock = n.samples.add(sample{offset: r.offset(), rtt: s.latest, taken: true})
 	})
 	switch words := a.Words; words[0] {
 	case "BLANK":
@@ -272,10 +273,11 @@ type state struct {
 	doubted    bool   // a call has failed in a way that other calls may, too
 	runID      string // from the last INFO
 
-	clock    sample // the best of the last replies
-	floor    int64  // the node abstains up to here, by its clock, ms; valid with hasFloor
-	hasFloor bool   // the node has answered, and was not blank
-	server   string // the address of the server that gave the floor
+	clock    sample        // the best of the last replies
+	latest   time.Duration // the round trip of the last reply
+	floor    int64         // the node abstains up to here, by its clock, ms; valid with hasFloor
+	hasFloor bool          // the node has answered, and was not blank
+	server   string        // the address of the server that gave the floor
 
 	// Only in what current returns:
 	cause error     // why the node is down; nil if it is up

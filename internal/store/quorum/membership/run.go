@@ -25,6 +25,7 @@ func (s *Set) Run(ctx context.Context) error {
 	var skewed map[string]time.Duration // clocks that were reported
 	pause := firstProbe
 	for {
+		s.hour.Note(time.Now(), s.NodeStates())
 		wait := pause
 		if !slices.ContainsFunc(s.nodes, func(n *Node) bool { return n.current().needsAttention() }) {
 			pause, wait = firstProbe, s.cfg.CheckEvery

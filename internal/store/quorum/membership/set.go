@@ -88,6 +88,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/locking"
 )
@@ -106,6 +107,7 @@ type Set struct {
 	rules      rules
 	wake       chan struct{} // for Run: a node needs attention
 	running    atomic.Bool   // Run probes nodes that are down
+	hour       health.Hour   // by Run
 
 	epoch epoch
 }
@@ -372,31 +374,22 @@ func Each[T any](list []*Node, f func(*Node) T) []T {
 	return out
 }
 
-// A NodeState is what is known of a node without calling it.
-type NodeState struct {
-	Node string
-	// Up reports whether the node answered the last call. Votes reports whether it also
-	// votes on current ticks: it is not blank, takes writes, does not abstain, and neither
-	// side refuses the other.
-	Up, Votes bool
-	// Offset is how far its clock is ahead of the local one, measured over the shortest
-	// recent round trip, RTT. RTT is zero for a node that has never answered.
-	Offset, RTT time.Duration
-}
-
 // NodeStates returns what is known of each node, in the order of the configuration.
-func (s *Set) NodeStates() []NodeState {
-	all := make([]NodeState, len(s.nodes))
+func (s *Set) NodeStates() []health.State {
+	all := make([]health.State, len(s.nodes))
 	for i, n := range s.nodes {
 		c := n.current()
-		all[i] = NodeState{
+		all[i] = health.State{
 			Node: n.name, Up: c.clock.taken && c.cause == nil,
 			Votes:  c.hasFloor && c.votes(time.Now()),
-			Offset: c.clock.offset, RTT: c.clock.rtt,
+			Offset: c.clock.offset, RTT: c.clock.rtt, Latest: c.latest,
 		}
 	}
 	return all
 }
+
+// LastHour returns what Run has known of the nodes in the last hour.
+func (s *Set) LastHour(now time.Time) []health.Minute { return s.hour.Minutes(now) }
 
 // QuorumVotesAt returns when a quorum of the nodes will vote on ticks, by the local clock; zero if it
 // votes now. Ok is false while fewer than a quorum are up and known.

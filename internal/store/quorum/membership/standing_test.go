@@ -109,3 +109,36 @@ func TestStandings(t *testing.T) {
 		votes("after a call", "[gone votes votes]")
 	})
 }
+
+// Run remembers the last hour of each node, and nothing of the time in which it did not run.
+func TestLastHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.MiniN(t, 3)
+		defer m.Close()
+		s := open(t, config(m.URLs(), embedded(m)))
+		defer s.Close()
+		if err := s.Join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(membership.DefaultGrace + time.Millisecond)
+		for _, minute := range []func(){func() {}, nil, func() { m.Stop(0) }} {
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+			if minute != nil {
+				minute()
+				_ = s.Run(ctx)
+			}
+			cancel()
+		}
+		var got []string
+		for _, minute := range s.LastHour(time.Now()) {
+			for _, n := range minute.Nodes[:2] {
+				got = append(got, fmt.Sprintf("%d %s %v %v", minute.At.Minute(), n.Node, n.Up, n.Votes))
+			}
+		}
+		if want := "[1 node-1:6379 true true 1 node-2:6379 true true 3 node-1:6379 false false 3 node-2:6379 true true]"; fmt.Sprint(got) != want {
+			t.Errorf("the last hour was %v, want %s", got, want)
+		}
+	})
+}

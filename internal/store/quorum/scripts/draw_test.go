@@ -61,7 +61,8 @@ func (x try) finished() string {
 	if x.Tick == 0 {
 		return ""
 	}
-	return x.Stream + "|" + x.Owner
+	outcomes := []string{"", `{"outcome":"succeeded"}`, `{"outcome":"timed_out"}`, `{"outcome":"skipped"}`}
+	return x.Stream + "|" + x.Owner + outcomes[integer(x.Owner[1:])%int64(len(outcomes))]
 }
 
 // job is what the model stores of a job.

@@ -84,7 +84,7 @@ const (
 	Members  Kind = "replica" // the roster. Name: the replica. Sub: its process
 	Commands Kind = "act"     // commands, pauses and the audit log. Name: which of them. Sub: the command
 	Sets     Kind = "set"     // sets of jobs. Name: "renewed" or "packed". Sub: a hash
-	Cluster  Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten", "service"
+	Cluster  Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten", "service", "left"
 )
 
 // Kinds lists all kinds.

@@ -18,9 +18,58 @@ import (
 // A past is what is stored of a job's past beside its entries and logs.
 type past struct {
 	Trimmed int64 `json:"trimmed,omitempty"` // the latest tick with a dropped entry
+	// Success and Failure are of the newest dropped runs that recorded such an end, and Seen is
+	// Trimmed, unless a release that does not know the three has stored the past.
+	Seen    int64      `json:"seen,omitempty"`
+	Success droppedRun `json:"success,omitempty"`
+	Failure droppedRun `json:"failure,omitempty"`
 	// Logs is the number of logs, and Bytes what they amount to.
 	Logs  int `json:"logs,omitempty"`
 	Bytes int `json:"bytes,omitempty"`
+}
+
+// A droppedRun is the tick of a run; 0: none was dropped; negative: unknown, up to that tick.
+type droppedRun int64
+
+func newDroppedRun(known, trimmed time.Time) droppedRun {
+	if known.IsZero() {
+		return droppedRun(-trimmed.UnixMilli())
+	}
+	return droppedRun(known.UnixMilli())
+}
+
+// at is its time; zero if unknown.
+func (d droppedRun) at() time.Time {
+	if d <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(d)).UTC()
+}
+
+// drop adds a dropped run. If it is unread, it may be of the wanted kind.
+func (d *droppedRun) drop(tick droppedRun, wanted, unread bool) {
+	switch {
+	case tick <= max(*d, -*d):
+	case wanted:
+		*d = tick
+	case unread:
+		*d = -tick
+	}
+}
+
+// drop adds dropped entries.
+func (p *past) drop(list []ledger.Entry) {
+	if p.Seen != p.Trimmed {
+		p.Success, p.Failure = droppedRun(-p.Trimmed), droppedRun(-p.Trimmed)
+	}
+	for _, e := range list {
+		tick := e.OrderKey().UnixMilli()
+		unread := e.Ran() && (e.Outcome == ledger.Unreadable || e.Outcome == "")
+		p.Success.drop(droppedRun(tick), e.Outcome == ledger.Succeeded, unread)
+		p.Failure.drop(droppedRun(tick), e.Outcome.Failure(), unread)
+		p.Trimmed = max(p.Trimmed, tick)
+	}
+	p.Seen = p.Trimmed
 }
 
 // pastKey comes before those of all logs of the job.
@@ -135,9 +184,9 @@ func (l *Ledger) Trim(ctx context.Context, job string) error { return l.trim(ctx
 
 // An item is an entry as far as trimming needs it.
 type item struct {
-	key  kv.Key
-	tick int64
-	ran  bool
+	record kv.Record
+	tick   int64
+	ran    bool
 }
 
 // trim drops the entries of a job that are more than keep, and those of ticks before the
@@ -151,7 +200,7 @@ func (l *Ledger) trim(ctx context.Context, job string, keep int, earliest int64)
 			if !ok {
 				e = records.EntryOf(r.Key)
 			}
-			all = append(all, item{r.Key, e.Tick, e.Kind != records.NotRun})
+			all = append(all, item{r, e.Tick, e.Kind != records.NotRun})
 		}
 		return nil
 	})
@@ -159,12 +208,14 @@ func (l *Ledger) trim(ctx context.Context, job string, keep int, earliest int64)
 	if err != nil || len(drop) == 0 {
 		return err
 	}
-	keys := make([]kv.Key, len(drop))
+	keys, entries := make([]kv.Key, len(drop)), make([]ledger.Entry, len(drop))
 	for i, d := range drop {
-		keys[i] = d.key
+		stored, note := l.stored(d.record)
+		note.Token = locking.Token(stored.Token)
+		keys[i], entries[i] = d.record.Key, note.Placed(job, stored.Stream, time.UnixMilli(stored.Tick).UTC())
 	}
 	return l.drop(ctx, doing, job, func(p *past) ([]kv.Key, error) {
-		p.Trimmed = max(p.Trimmed, drop[0].tick)
+		p.drop(entries)
 		return keys, nil
 	})
 }

@@ -13,8 +13,8 @@
 // Each entry is a record. Records of a job are read from the newest tick on, in pages, so
 // the cost of a listing depends on its limits and not on what is stored.
 //
-// A job's past is one small record: what its logs amount to, and the latest tick with a
-// dropped entry. Entries are counted by reading them all, so that is done once for about a
+// A job's past is one small record: what its logs amount to, the latest tick with a dropped
+// entry, and those of the newest dropped success and failure. Entries are counted by reading them all, so that is done once for about a
 // tenth of the number to keep. Until then a job has up to a tenth more, for each replica
 // that adds some. Small numbers are exact.
 //
@@ -151,11 +151,11 @@ func outranks(e, have records.Entry) bool {
 	return cmp.Or(cmp.Compare(e.Rank, have.Rank), bytes.Compare(e.Note, have.Note)) > 0
 }
 
-// Copied returns what stores the entries of a job of another store, none of which is Running.
-// Entries of ticks up to trimmed are missing.
-func Copied(job string, list []ledger.Entry, trimmed time.Time) []kv.Write {
+// Copied returns what stores the entries of a job of another store, none of which is Running, and what is
+// known of dropped ones.
+func Copied(job string, all ledger.Skimmed) []kv.Write {
 	var writes []kv.Write
-	for _, e := range list {
+	for _, e := range all.Entries {
 		r := records.Entry{
 			Kind: records.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey().UnixMilli(),
 			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
@@ -165,8 +165,11 @@ func Copied(job string, list []ledger.Entry, trimmed time.Time) []kv.Write {
 		}
 		writes = append(writes, records.Put(records.EntryKey(job, r), r))
 	}
-	if !trimmed.IsZero() {
-		writes = append(writes, records.Put(pastKey(job), past{Trimmed: trimmed.UnixMilli()}))
+	if !all.Trimmed.IsZero() {
+		last := all.Trimmed.UnixMilli()
+		writes = append(writes, records.Put(pastKey(job), past{
+			Trimmed: last, Seen: last, Success: newDroppedRun(all.TrimmedSuccess, all.Trimmed), Failure: newDroppedRun(all.TrimmedFailure, all.Trimmed),
+		}))
 	}
 	return writes
 }

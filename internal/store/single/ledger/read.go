@@ -117,6 +117,7 @@ func (l *Ledger) page(s ledger.Stretch, read [4][]kv.Record, now time.Time) (p l
 	if gone.Trimmed != 0 {
 		p.Trimmed = time.UnixMilli(gone.Trimmed).UTC()
 	}
+	p.TrimmedSuccess, p.TrimmedFailure = gone.Success.at(), gone.Failure.at()
 	for i, record := range read[3] {
 		stored, note := l.stored(record)
 		if tick := time.UnixMilli(stored.Tick).UTC(); i == s.Limit || tick.Before(s.Since) {

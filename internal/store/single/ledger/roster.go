@@ -39,27 +39,43 @@ func replicaKey(r roster.Replica) kv.Key {
 	return kv.Key{Kind: kv.Members, Name: r.ID, Sub: r.Instance}
 }
 
-// Beat implements [roster.Roster].
-func (r *Roster) Beat(ctx context.Context, self roster.Replica) ([]roster.Replica, error) {
-	const doing = "announcing this replica"
+// Beat implements [roster.Roster]. It also deletes records that are no longer needed.
+func (r *Roster) Beat(ctx context.Context, self roster.Replica) (list []roster.Replica, err error) {
 	self.Seen = time.Now().Round(0)
-	for range tries {
-		lists, s, err := r.list(ctx, doing, kv.All(kv.Members))
-		if err != nil {
-			return nil, err
-		}
+	ranges := []kv.Range{kv.All(kv.Members), leftBefore(self.Seen)}
+	err = r.change(ctx, "announcing this replica", ranges, func(lists [][]kv.Record, s kv.Stamp) (t kv.Txn) {
 		own := records.Put(replicaKey(self), beat{s.At().UnixMilli(), self})
 		others := slices.DeleteFunc(lists[0], func(r kv.Record) bool { return r.Key == own.Key })
-		list, _, old := r.live(append(others, kv.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
-		won, err := r.commit(ctx, doing, kv.Txn{Incarnation: s.Incarnation, Put: []kv.Write{own}, Delete: old})
-		switch {
-		case err != nil:
-			return nil, err
-		case won:
-			return list, nil
+		list, _, t.Delete = r.live(append(others, kv.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
+		for _, left := range lists[1] {
+			if leftBefore(s.At()).Holds(left.Key) { // the store's clock counts, if it has one
+				t.Delete = append(t.Delete, left.Key)
+			}
+		}
+		t.Put = []kv.Write{own}
+		return t
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// change lists the ranges, lets decide what to change, and changes it unless the store began another
+// incarnation meanwhile: then it begins again.
+func (r *Roster) change(ctx context.Context, doing string, ranges []kv.Range, decide func([][]kv.Record, kv.Stamp) kv.Txn) error {
+	for range tries {
+		lists, s, err := r.list(ctx, doing, ranges...)
+		if err != nil {
+			return err
+		}
+		t := decide(lists, s)
+		t.Incarnation = s.Incarnation
+		if won, err := r.commit(ctx, doing, t); won || err != nil {
+			return err
 		}
 	}
-	return nil, outrun(doing)
+	return outrun(doing)
 }
 
 // Replicas implements [roster.Roster].
@@ -111,9 +127,49 @@ func (r *Roster) live(stored []kv.Record, now time.Time) (list, lost []roster.Re
 	return roster.Successors(list), lost, old
 }
 
+// leftName is the name of the records of replicas that left: beats, the last one first. They are not
+// among the members, where releases that do not know them would find them.
+const leftName = "left"
+
+// leftBefore selects some of those that left so long ago that listings forget them.
+func leftBefore(now time.Time) kv.Range {
+	old := kv.Between(kv.Cluster, leftName, records.EntryOrder(now.Add(-roster.RememberLeft).UnixMilli()), "")
+	old.Limit = buriedAtOnce
+	return old
+}
+
+func leftKey(b beat) kv.Key {
+	return kv.Key{Kind: kv.Cluster, Name: leftName, Sub: records.EntryOrder(b.At) + " " + b.Replica.Process()}
+}
+
 // Leave implements [roster.Roster].
 func (r *Roster) Leave(ctx context.Context, self roster.Replica) error {
-	return r.erase(ctx, "leaving the roster", replicaKey(self))
+	self.Seen = time.Now().Round(0)
+	left := kv.Of(kv.Cluster, leftName)
+	left.Limit = roster.MostLeft + buriedAtOnce
+	return r.change(ctx, "leaving the roster", []kv.Range{left}, func(lists [][]kv.Record, s kv.Stamp) kv.Txn {
+		last := beat{s.At().UnixMilli(), self}
+		t := kv.Txn{Put: []kv.Write{records.Put(leftKey(last), last)}, Delete: []kv.Key{replicaKey(self)}}
+		for _, old := range lists[0][min(len(lists[0]), roster.MostLeft-1):] {
+			t.Delete = append(t.Delete, old.Key)
+		}
+		return t
+	})
+}
+
+// Left lists the replicas that left.
+func (r *Roster) Left(ctx context.Context) ([]roster.Replica, error) {
+	lists, s, err := r.list(ctx, "listing the replicas that left", kv.Of(kv.Cluster, leftName))
+	if err != nil {
+		return nil, err
+	}
+	var list []roster.Replica
+	for _, record := range lists[0] {
+		if b, ok := decodedAs(r.access, record, leftKey); ok && !leftBefore(s.At()).Holds(record.Key) {
+			list = append(list, b.Replica)
+		}
+	}
+	return roster.Left(list), nil
 }
 
 var (

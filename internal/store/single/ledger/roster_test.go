@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,46 @@ func TestWhatNobodyNeedsIsDeleted(t *testing.T) {
 			time.Sleep(listing.KeepJobs)
 		}
 		stored(kv.Jobs, 0)
+	})
+}
+
+// Of replicas that left so many are kept, the last ones, and none for more than a day: a heartbeat of
+// another replica deletes them, a few at a time. A member is not among them.
+func TestThoseThatLeftAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := fresh(t)
+		r := NewRoster(m)
+		const last = roster.MostLeft + 30
+		for n := range last + 1 {
+			time.Sleep(time.Millisecond)
+			if err := r.Leave(t.Context(), roster.Replica{ID: fmt.Sprint("r", n)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := func(stored, listed int) {
+			t.Helper()
+			lists, _, err := m.List(t.Context(), kv.Of(kv.Cluster, leftName), kv.All(kv.Members))
+			list, err2 := r.Left(t.Context())
+			if err != nil || err2 != nil || len(lists[0]) != stored || len(list) != listed {
+				t.Fatalf("%d are stored and %d listed, %v, %v, want %d and %d", len(lists[0]), len(list), err, err2, stored, listed)
+			}
+			if listed > 0 && (list[0].ID != fmt.Sprint("r", last) || list[listed-1].ID != fmt.Sprint("r", last-listed+1)) {
+				t.Errorf("listed are %s to %s", list[0].ID, list[listed-1].ID)
+			}
+		}
+		kept(roster.MostLeft, roster.MostLeft)
+		time.Sleep(roster.RememberLeft - roster.MostLeft/2*time.Millisecond)
+		kept(roster.MostLeft, roster.MostLeft/2)
+		for stored := roster.MostLeft - buriedAtOnce; ; stored -= buriedAtOnce {
+			if _, err := r.Beat(t.Context(), roster.Replica{ID: "alive"}); err != nil {
+				t.Fatal(err)
+			}
+			kept(max(stored, roster.MostLeft/2), roster.MostLeft/2)
+			if stored < 0 {
+				break
+			}
+		}
 	})
 }
 
