@@ -81,8 +81,8 @@ func printLog(w io.Writer, text string, full bool) error {
 // outcome.
 const storedLate = 3
 
-// A follower writes what is new of a log.
-type follower struct {
+// A logFollower writes what is new of a log.
+type logFollower struct {
 	a     *cli
 	full  bool
 	of    locking.Token // the attempt; another one has a log of its own
@@ -103,7 +103,7 @@ func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string,
 	}
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
-	f, quiet := follower{a: a, full: full}, false
+	f, quiet := logFollower{a: a, full: full}, false
 	for begun := false; ; begun = true {
 		row, err := cl.Log(ctx, job, run, 0)
 		unread := errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, cluster.ErrUnreachable)
@@ -132,7 +132,7 @@ func followLog(ctx context.Context, a *cli, cl cluster.Cluster, job, run string,
 }
 
 // show writes what is new, and reports whether that was the end.
-func (f *follower) show(row view.Log) (ended bool, err error) {
+func (f *logFollower) show(row view.Log) (ended bool, err error) {
 	ended = row.Outcome != ledger.Running
 	if ended && row.AsOf != nil && f.late < storedLate { // the rest is on its way to the store
 		f.late++
@@ -158,7 +158,7 @@ func (f *follower) show(row view.Log) (ended bool, err error) {
 
 // mayCome reports whether a log that was not found may still come: the run goes on and has logged nothing, or its
 // replica stores it now.
-func (f *follower) mayCome(ctx context.Context, cl cluster.Cluster, run string) bool {
+func (f *logFollower) mayCome(ctx context.Context, cl cluster.Cluster, run string) bool {
 	attempts, err := cl.Attempts(ctx, run)
 	if err != nil || len(attempts) == 0 {
 		return false

@@ -49,7 +49,7 @@ func pageCosts() []pageCost {
 		{"/ticks?outcome=failed", 12, 850},
 		{"/ticks?job=job-0042", 2, 90},
 		{"/locks", 12, 550},
-		{"/replicas", 1, 5},
+		{"/replicas", 3, 5},
 		{"/nodes", 3, 40},
 		{"/configuration", 2, 5},
 		{"/audit", 1, 5},

@@ -26,9 +26,9 @@ const home = "https://cron.example.com"
 
 // Where requests come from. The page trusts trusted.
 const (
-	trusted   = "127.0.0.1"
-	elsewhere = "127.0.0.2"
-	browserAddress    = "127.0.0.3" // browsers
+	trusted        = "127.0.0.1"
+	elsewhere      = "127.0.0.2"
+	browserAddress = "127.0.0.3" // browsers
 )
 
 // A site is a replica and a provider, for proxies.

@@ -240,8 +240,9 @@ func TestTopPages(t *testing.T) {
 		t.Errorf("Enter asks for %+v", u.last)
 	}
 	u.layout.state = u.layout.arrived(detail("nightly-report"))
-	if u.presses(pageDown+pageDown+pageDown+pageDown).layout.page.scroll != u.presses("j").layout.page.scroll {
-		t.Error("the page scrolls beyond its end")
+	bottom := u.presses(end).layout.page.scroll
+	if below := u.presses(pageDown + "j").layout.page.scroll; below != bottom || bottom == 0 {
+		t.Errorf("the page ends at line %d, and scrolls to %d", bottom, below)
 	}
 	u = newUser(troubled(), 80, 24).presses("\t\t\t\r")
 	u.data.replicas = nil
@@ -250,15 +251,17 @@ func TestTopPages(t *testing.T) {
 	}
 }
 
+func pausedDetail(why string, pause view.Command) *jobDetail {
+	d := detail("nightly-report")
+	d.pauses, d.versions[0].Paused = []view.Command{pause}, &why
+	return d
+}
+
 // A command is given only after y, and the question names all of it.
 func TestTopAsks(t *testing.T) {
 	t.Parallel()
-	own := detail("nightly-report")
-	own.pauses = []view.Command{{Job: view.Optional("nightly-report"), By: view.Optional("ann"), At: "2026-12-01T01:00:00Z", Reason: view.Optional("the bank is down")}}
-	own.versions[0].Paused = view.Optional("paused by ann")
-	tagged := detail("nightly-report")
-	tagged.pauses = []view.Command{{Tag: view.Optional("finance"), By: view.Optional("ann")}}
-	tagged.versions[0].Paused = view.Optional("tag finance paused by ann")
+	own := pausedDetail("paused by ann", view.Command{Job: view.Optional("nightly-report"), By: view.Optional("ann"), At: "2026-12-01T01:00:00Z", Reason: view.Optional("the bank is down")})
+	tagged := pausedDetail("tag finance paused by ann", view.Command{Tag: view.Optional("finance"), By: view.Optional("ann")})
 	unread := detail("nightly-report")
 	unread.err = fmt.Errorf("forbidden")
 	for _, tc := range []struct {
