@@ -38,11 +38,11 @@ func (t Tick) String() string {
 
 // A Streak says how the latest ticks of a job ended.
 type Streak struct {
-	Last Tick      // the newest that ended or was missed; zero: none
-	Good time.Time // the newest success; zero: none
-	// GoodDropped is the newest success whose record the ledger has dropped; zero: none is known.
-	GoodDropped time.Time
-	InARow      int // ticks without success after Good
+	Last   Tick      // the newest that ended or was missed; zero: none
+	Good   time.Time // the newest success; zero: none
+	InARow int       // ticks without success after Good
+	// Dropped is when the newest success was due or requested, if the ledger has dropped its record; zero: unknown.
+	Dropped time.Time
 	// Since, if set, is the oldest tick that was read. The rest says nothing about earlier ones.
 	Since time.Time
 }
@@ -176,6 +176,20 @@ func (c *comparison) streak(said Streak) {
 	if trimmed := c.facts.Trimmed[c.job]; said.GoodDropped.After(trimmed) {
 		c.lie("last good", clock(said.GoodDropped)+", dropped", "the ledger has dropped ticks up to "+clock(trimmed))
 	}
+	if !said.Dropped.IsZero() {
+		c.dropped(said.Dropped)
+	}
+}
+
+// dropped checks a success that the ledger has dropped: the sink has seen it, and the ledger has no newer one.
+func (c *comparison) dropped(said time.Time) {
+	if kept := streakOf(c.ticks).Good; !kept.IsZero() {
+		c.lie("last good, dropped", clock(said), clock(kept)+", which is kept")
+	}
+	if trimmed := c.facts.Trimmed[c.job]; said.After(trimmed) {
+		c.lie("last good, dropped", clock(said), "only ticks up to "+clock(trimmed)+" are dropped")
+	}
+	c.inSink("last good, dropped", said)
 }
 
 // inSink wants the sink to have seen a run of the tick come to its end.

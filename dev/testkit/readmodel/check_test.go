@@ -87,31 +87,32 @@ func TestPlantedLies(t *testing.T) {
 			a.Spans[0].Outcomes[ledger.Failed]--
 			a.Spans[0].Outcomes[ledger.Succeeded]++
 		}, "all, succeeded|all, failed|all, succeeded"}, // the sink has not seen it, either
-		"a run is counted twice":                  {func(a *answer) { a.Spans[0].Runs++ }, "all, runs"},
-		"p95 of too many runs":                    {func(a *answer) { a.Spans[0].Timed++ }, "all, runs behind the percentiles"},
-		"p95 is the longest":                      {func(a *answer) { a.Spans[0].P95 = 21 * time.Millisecond }, "all, p95"},
-		"p50 is of two runs":                      {func(a *answer) { a.Spans[0].P50 += time.Millisecond / 2 }, "all, p50"},
-		"a run that has ended still runs":         {func(a *answer) { a.Newest.Outcome = ledger.Running }, "newest outcome"},
-		"a run that goes on has ended":            {func(a *answer) { a.Spans[1].Outcomes[ledger.Running]-- }, "trouble, running"},
-		"the newest tick is an older one":         {func(a *answer) { a.Newest.At = at(28) }, "newest tick"},
-		"the newest tick is of another replica":   {func(a *answer) { a.Newest.Replica = "a" }, "newest replica"},
-		"it has had no tick":                      {func(a *answer) { a.Newest = nil }, "newest tick"},
-		"the streak is one too long":              {func(a *answer) { a.Streaks[0].InARow++ }, "in a row"},
-		"the streak lacks one":                    {func(a *answer) { a.Streaks[0].InARow-- }, "in a row"},
-		"the last good is an earlier one":         {func(a *answer) { a.Streaks[0].Good = at(19) }, "last good"},
-		"the last good is one that failed":        {func(a *answer) { a.Streaks[0].Good = at(22) }, "last good|last good"},
-		"the last tick that ended is another one": {func(a *answer) { a.Streaks[0].Last.At = at(22) }, "last ended"},
-		"the missed tick has failed":              {func(a *answer) { a.Streaks[0].Last.Outcome = ledger.Failed }, "last outcome"},
-		"no success, from a bounded window":       {func(a *answer) { a.Streaks[0].Good = time.Time{} }, "last good"},
-		"a window that it has not read":           {func(a *answer) { a.Streaks[0].Since = at(21) }, "last good"},
-		"since when is too late":                  {func(a *answer) { a.Streaks[0] = streakSince(23, 2) }, "in a row"},
-		"a span of which it lacks a part":         {func(a *answer) { a.Spans[1].Since = at(21) }, "trouble, since|trouble, succeeded|trouble, succeeded"},
-		"a span that was not asked for":           {func(a *answer) { a.Spans[0].From = at(0); a.Spans[0].Since = at(-1) }, "all, since"},
-		"a tick from outside of the span":         {func(a *answer) { a.Spans[1].Since = at(23) }, "trouble, since|trouble, succeeded|trouble, failed|trouble, failures|trouble, succeeded"},
-		"trouble is forgotten":                    {func(a *answer) { a.Spans[1].Outcomes[ledger.Succeeded] = 0 }, "trouble, succeeded"},
-		"it is not in need":                       {func(a *answer) { a.Need = new(false) }, "in need"},
-		"it is paused":                            {func(a *answer) { a.Paused = new(true) }, "paused"},
-		"it is another job":                       {func(a *answer) { a.Job = "k" }, "job|job"},
+		"a run is counted twice":                     {func(a *answer) { a.Spans[0].Runs++ }, "all, runs"},
+		"p95 of too many runs":                       {func(a *answer) { a.Spans[0].Timed++ }, "all, runs behind the percentiles"},
+		"p95 is the longest":                         {func(a *answer) { a.Spans[0].P95 = 21 * time.Millisecond }, "all, p95"},
+		"p50 is of two runs":                         {func(a *answer) { a.Spans[0].P50 += time.Millisecond / 2 }, "all, p50"},
+		"a run that has ended still runs":            {func(a *answer) { a.Newest.Outcome = ledger.Running }, "newest outcome"},
+		"a run that goes on has ended":               {func(a *answer) { a.Spans[1].Outcomes[ledger.Running]-- }, "trouble, running"},
+		"the newest tick is an older one":            {func(a *answer) { a.Newest.At = at(28) }, "newest tick"},
+		"the newest tick is of another replica":      {func(a *answer) { a.Newest.Replica = "a" }, "newest replica"},
+		"it has had no tick":                         {func(a *answer) { a.Newest = nil }, "newest tick"},
+		"the streak is one too long":                 {func(a *answer) { a.Streaks[0].InARow++ }, "in a row"},
+		"the streak lacks one":                       {func(a *answer) { a.Streaks[0].InARow-- }, "in a row"},
+		"the last good is an earlier one":            {func(a *answer) { a.Streaks[0].Good = at(19) }, "last good"},
+		"the last good is one that failed":           {func(a *answer) { a.Streaks[0].Good = at(22) }, "last good|last good"},
+		"the last tick that ended is another one":    {func(a *answer) { a.Streaks[0].Last.At = at(22) }, "last ended"},
+		"the missed tick has failed":                 {func(a *answer) { a.Streaks[0].Last.Outcome = ledger.Failed }, "last outcome"},
+		"no success, from a bounded window":          {func(a *answer) { a.Streaks[0].Good = time.Time{} }, "last good"},
+		"a window that it has not read":              {func(a *answer) { a.Streaks[0].Since = at(21) }, "last good"},
+		"since when is too late":                     {func(a *answer) { a.Streaks[0] = streakSince(23, 2) }, "in a row"},
+		"a span of which it lacks a part":            {func(a *answer) { a.Spans[1].Since = at(21) }, "trouble, since|trouble, succeeded|trouble, succeeded"},
+		"a span that was not asked for":              {func(a *answer) { a.Spans[0].From = at(0); a.Spans[0].Since = at(-1) }, "all, since"},
+		"a tick from outside of the span":            {func(a *answer) { a.Spans[1].Since = at(23) }, "trouble, since|trouble, succeeded|trouble, failed|trouble, failures|trouble, succeeded"},
+		"trouble is forgotten":                       {func(a *answer) { a.Spans[1].Outcomes[ledger.Succeeded] = 0 }, "trouble, succeeded"},
+		"a dropped success is newer than a kept one": {func(a *answer) { a.Streaks[0].Dropped = at(20) }, "last good, dropped|last good, dropped"},
+		"it is not in need":                          {func(a *answer) { a.Need = new(false) }, "in need"},
+		"it is paused":                               {func(a *answer) { a.Paused = new(true) }, "paused"},
+		"it is another job":                          {func(a *answer) { a.Job = "k" }, "job|job"},
 	} {
 		a := honest()
 		tt.lie(&a)
@@ -161,6 +162,22 @@ func TestTrueAnswers(t *testing.T) {
 	}
 	if got := figures(readmodel.Check(nil, f)); got != "job" {
 		t.Errorf("no answer is found as %q", got)
+	}
+}
+
+// The ledger may know when the last success was although it has dropped the record.
+func TestDroppedSuccess(t *testing.T) {
+	t.Parallel()
+	f := facts()
+	f.Entries["j"] = f.Entries["j"][22:] // from 21 on
+	f.Trimmed = map[string]time.Time{"j": at(20)}
+	for second, want := range map[int]string{20: "", 19: "", 21: "last good, dropped|last good, dropped"} {
+		s := streakSince(21, 2)
+		s.Dropped = at(second)
+		a := readmodel.Answer{Job: "j", Newest: honest().Newest, Streaks: []readmodel.Streak{s}}
+		if got := figures(readmodel.Check([]readmodel.Answer{a}, f)); got != want {
+			t.Errorf("a success at %d: found %q, want %q", second, got, want)
+		}
 	}
 }
 

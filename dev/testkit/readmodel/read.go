@@ -155,14 +155,14 @@ func newestOf(row view.Job) *Tick {
 }
 
 func streakSaid(s view.Standing) Streak {
-	return Streak{Last: entrySaid(s.Last), Good: s.Good.Tick, GoodDropped: s.GoodDropped, InARow: s.InARow, Since: s.Since}
+	return Streak{Last: entrySaid(s.Last), Good: s.Good.Tick, InARow: s.InARow, Dropped: s.GoodDropped, Since: s.Since}
 }
 
 // listedStreak is what the listing has in JSON. It does not say how far back it was read.
 func listedStreak(row view.Job) Streak {
 	s := Streak{Last: entrySaid(row.Standing.Last), Good: view.Time(row.LastSuccess), InARow: row.Unsuccessful, Since: row.Standing.Since}
 	if row.SuccessDropped {
-		s.Good, s.GoodDropped = time.Time{}, s.Good
+		s.Good, s.Dropped = time.Time{}, s.Good
 	}
 	return s
 }

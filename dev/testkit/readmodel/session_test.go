@@ -90,7 +90,9 @@ func (w *world) claim(t rapid.TB, job string, tick time.Time, replica string) (o
 func (w *world) end(t rapid.TB, run openRun, o ledger.Outcome, took time.Duration) {
 	run.Outcome, run.Finished = o, run.Started.Add(took)
 	if o == ledger.Succeeded {
-		w.sink = append(w.sink, checker.Effect{Tick: checker.Tick{Job: run.Job, At: run.Tick}, Token: uint64(run.Claim().Token), Replica: run.Replica, Finished: true})
+		for _, at := range []time.Time{run.Tick, run.tick} { // a success whose record was dropped is known by its request
+			w.sink = append(w.sink, checker.Effect{Tick: checker.Tick{Job: run.Job, At: at}, Token: uint64(run.Claim().Token), Replica: run.Replica, Finished: true})
+		}
 	}
 	end := run.Release
 	if o == ledger.Interrupted || o == ledger.LeaseLost {
