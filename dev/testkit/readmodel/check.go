@@ -168,13 +168,8 @@ func (c *comparison) streak(said Streak) {
 	c.differAt("last good", said.Good, is.Good)
 	c.differAt("last ended", said.Last.At, is.Last.At)
 	c.differs("last outcome", said.Last.Outcome, is.Last.Outcome)
-	for _, good := range []time.Time{said.Good, said.GoodDropped} {
-		if !good.IsZero() {
-			c.inSink("last good", good)
-		}
-	}
-	if trimmed := c.facts.Trimmed[c.job]; said.GoodDropped.After(trimmed) {
-		c.lie("last good", clock(said.GoodDropped)+", dropped", "the ledger has dropped ticks up to "+clock(trimmed))
+	if !said.Good.IsZero() {
+		c.inSink("last good", said.Good)
 	}
 	if !said.Dropped.IsZero() {
 		c.dropped(said.Dropped)
