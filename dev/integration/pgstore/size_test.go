@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -46,7 +47,7 @@ func newLoad(t *testing.T, keep int) *load {
 	w.exec(t, `CREATE ROLE replica`)
 	l := &load{t: t, schema: w.migrated(t), admin: connect(t, w.URL()), history: jobs.History{Keep: keep}}
 	l.tick = time.Now().UTC().Truncate(time.Second).Add(-30 * 24 * time.Hour) // none may be in the future
-	s := w.openIn(t, l.schema, w.URL())
+	s := open(t, postgres.Config{URL: w.URL(), Schema: l.schema, Timeout: 30 * time.Second}) // nothing is down
 	if err := claims.DeclareNew(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
