@@ -46,7 +46,7 @@ func newLoad(t *testing.T, keep int) *load {
 	w := &world{Server: pgtest.Start(t, "autovacuum=off")}
 	w.exec(t, `CREATE ROLE replica`)
 	l := &load{t: t, schema: w.migrated(t), admin: connect(t, w.URL()), history: jobs.History{Keep: keep}}
-	l.tick = time.Now().UTC().Truncate(time.Second).Add(-30 * 24 * time.Hour) // none may be in the future
+	l.tick = time.Now().UTC().Truncate(time.Second).Add(-30 * 24 * time.Hour)                // none may be in the future
 	s := open(t, postgres.Config{URL: w.URL(), Schema: l.schema, Timeout: 30 * time.Second}) // nothing is down
 	if err := claims.DeclareNew(t.Context(), s); err != nil {
 		t.Fatal(err)
