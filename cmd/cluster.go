@@ -228,7 +228,7 @@ func replicaListing(rows []view.Replica, now time.Time) output.Table[view.Replic
 		Cells: func(r view.Replica) []string {
 			return []string{
 				r.ID, stateCell(r), r.Host + ":" + strconv.Itoa(r.PID), output.Since(view.Time(r.Started), now),
-				output.Since(view.Time(r.Seen), now) + " ago", r.Version, output.Dash(r.ConfigHash), labels(r.Labels),
+				output.Ago(r.Seen, now), r.Version, output.Dash(r.ConfigHash), labels(r.Labels),
 				cmp.Or(strings.Join(r.Running, " "), "-"),
 			}
 		},
@@ -245,7 +245,7 @@ func leftListing(rows []view.Replica, now time.Time) output.Table[view.Replica] 
 		Columns: []string{"REPLICA", "LEFT", "HOST", "UP", "VERSION"},
 		Cells: func(r view.Replica) []string {
 			started, left := view.Time(r.Started), view.Time(r.Seen)
-			return []string{r.ID, output.Since(left, now) + " ago", r.Host + ":" + strconv.Itoa(r.PID), output.Since(started, left), r.Version}
+			return []string{r.ID, output.Ago(r.Seen, now), r.Host + ":" + strconv.Itoa(r.PID), output.Since(started, left), r.Version}
 		},
 		Rows:  rows,
 		Empty: "no replica left in the last 24 hours",

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -178,7 +179,9 @@ func TestLogIsFollowed(t *testing.T) {
 	var asked atomic.Int32
 	logs := []string{
 		"", `{"outcome": "running", "token": 1, "text": "one\nha"}`, `{"outcome": "running", "token": 1, "cut": 4, "text": "half\ntwo\n"}`,
+		`{"outcome": "running", "token": 1, "cut": 20, "text": "three\n"}`,
 		`{"outcome": "running", "token": 2, "text": "time=2027-03-01T12:00:00.000Z level=WARN msg=again n=1\n"}`,
+		`{"outcome": "succeeded", "token": 2, "as_of": "2027-03-01T12:00:01.000Z", "text": "time=2027-03-01T12:00:00.000Z level=WARN msg=again n=1\nen"}`,
 		`{"outcome": "succeeded", "token": 2, "text": "time=2027-03-01T12:00:00.000Z level=WARN msg=again n=1\nend"}`,
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,11 +196,46 @@ func TestLogIsFollowed(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	out, errs, code := quorate(t, "logs", "a", "--follow", "--server", s.URL)
-	if want := "one\nhalf\ntwo\nWARN again\nend\n"; code != exitDone || out != want {
+	if want := "one\nhalf\ntwo\n… (7 bytes were dropped)\nthree\nWARN again\nend\n"; code != exitDone || out != want {
 		t.Errorf("it writes %q (%q, %d), want %q", out, errs, code, want)
 	}
 	if _, errs, code := quorate(t, "logs", "a", "-f", "-o", "json", "--server", s.URL); code != exitUsage || !strings.Contains(errs, "--follow") {
 		t.Errorf("as JSON: %d %q", code, errs)
+	}
+}
+
+// The log of a run that has ended may not be stored yet; one that was interrupted may go on elsewhere.
+func TestEndOfAFollowedLog(t *testing.T) {
+	t.Parallel()
+	const missing = ""
+	for name, tt := range map[string]struct {
+		logs      []string
+		out, errs string
+		code      int
+	}{
+		"stored late":    {[]string{missing, missing, `{"outcome": "succeeded", "token": 1, "text": "end\n"}`}, "end\n", "", exitDone},
+		"logged nothing": {[]string{missing, missing, missing, missing}, "", "nothing yet", exitNotFound},
+		"never complete": {slices.Repeat([]string{`{"outcome": "interrupted", "token": 1, "as_of": "2027-03-01T12:00:01.000Z", "text": "half"}`}, 4), "half\n", "may run it again", exitDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				text := `{"items": [{"id": "a@1", "outcome": "succeeded"}]}`
+				if strings.HasSuffix(r.URL.Path, "/log") {
+					if text = tt.logs[asked.Add(1)-1]; text == missing {
+						w.WriteHeader(http.StatusNotFound)
+						text = `{"code": "not_found", "detail": "nothing yet"}`
+					}
+				}
+				_, _ = io.WriteString(w, text)
+			}))
+			t.Cleanup(s.Close)
+			out, errs, code := quorate(t, "logs", "a", "--follow", "--server", s.URL)
+			if code != tt.code || out != tt.out || !strings.Contains(errs, tt.errs) || int(asked.Load()) != len(tt.logs) {
+				t.Errorf("it writes %q (%q, %d) after %d questions, want %q (%q, %d) after %d", out, errs, code, asked.Load(), tt.out, tt.errs, tt.code, len(tt.logs))
+			}
+		})
 	}
 }
 

@@ -166,8 +166,12 @@ func testRevoked(s *site) {
 	for range 2 { // the proxy tries two ways to send its secret
 		s.provider.QueueError(&mockoidc.ServerError{Code: http.StatusBadRequest, Error: mockoidc.InvalidGrant})
 	}
-	for until := time.Now().Add(patience); s.redirected(ann, http.MethodGet, "/") == ""; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(until) {
+	again, giveUp := time.NewTicker(100*time.Millisecond), time.After(patience)
+	defer again.Stop()
+	for s.redirected(ann, http.MethodGet, "/") == "" {
+		select {
+		case <-again.C:
+		case <-giveUp:
 			s.t.Fatal("the login continues")
 		}
 	}

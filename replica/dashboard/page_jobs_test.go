@@ -60,7 +60,7 @@ func TestJobsAreChosen(t *testing.T) {
 		}
 	}
 	r.shows("/jobs", []string{">all 3<", ">not succeeding 1<", ">paused 2<", ">without a tick 1<", "Every 10 minutes"}, []string{"running 0", "not served 0"})
-	for _, query := range []string{"?show=odd", "?sort=odd", "?first=-1"} {
+	for _, query := range []string{"?show=odd", "?sort=odd", "?first=-1", "?sort=slower&first=1"} {
 		if a := r.ask(viewer, "GET", "/jobs"+query, ""); a.status != http.StatusBadRequest {
 			t.Errorf("/jobs%s: %d", query, a.status)
 		}

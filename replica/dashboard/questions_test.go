@@ -13,8 +13,8 @@ import (
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
-// The overview of a thousand jobs, one of which ticks each second, says without a click that a rare one has failed
-// a day ago and why, and who has paused another.
+// The overview of a thousand jobs, one of which ticks each second, answers without a click: which rare one failed a
+// day ago, and why, and who has paused another.
 func TestOverviewOfAThousandJobs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -56,6 +56,13 @@ func TestSession(t *testing.T) {
 			t.Errorf("%+v: %d %v %v", wrong, a.status, c, a.header)
 		}
 	}
+	ended := &http.Cookie{Name: "quorate_session", Value: "x"}
+	for basic, more := range map[bool][]func(*http.Request){true: nil, false: {with(ended)}} {
+		a := r.ask(nobody, "GET", "/api/v1/events", "", more...)
+		if asks := strings.Contains(strings.Join(a.header.Values("WWW-Authenticate"), " "), "Basic"); a.status != http.StatusUnauthorized || asks != basic {
+			t.Errorf("events without a valid session: %d %v; by a dialog of the browser: want %v", a.status, a.header, basic)
+		}
+	}
 	a, c := r.logsIn(typed, "/jobs?q=x")
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != "/jobs?q=x" || c == nil || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Secure || c.MaxAge != 0 {
 		t.Fatalf("a login: %d %v, %+v", a.status, a.header, c)

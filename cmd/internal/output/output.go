@@ -366,19 +366,25 @@ func Unusual(row view.Run) string {
 	return strings.Join(all, ", ")
 }
 
-// Since is the time from then to now in one or two units, "-" if then is unknown.
+// Since is the time from then to now, "-" if then is unknown.
 func Since(then, now time.Time) string {
-	const day = 24 * time.Hour
-	d := max(now.Sub(then), 0)
-	switch {
-	case then.IsZero():
+	if then.IsZero() {
 		return "-"
-	case d >= 2*day:
-		return strings.TrimSuffix(fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour), "0h")
-	case d >= time.Hour:
-		d = d.Truncate(time.Minute)
 	}
-	return Short(d)
+	return Rough(now.Sub(then))
+}
+
+// Rough writes a duration in one or two units.
+func Rough(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return strings.TrimSuffix(fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60), "00s")
+	case d < 48*time.Hour:
+		return strings.TrimSuffix(fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60), "00m")
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24), "00h")
 }
 
 // Ago is how long a time has passed, "-" if it is unknown.

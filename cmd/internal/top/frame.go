@@ -284,7 +284,7 @@ func (d snapshot) unknown(v layout) []textLine {
 	why := failure.Lines(d.err)[0]
 	text := "The state of the replicas is unknown: " + why
 	if !d.read.IsZero() {
-		text = fmt.Sprintf("The rest is %s old: %s", rough(v.now.Sub(d.read)), why)
+		text = fmt.Sprintf("The rest is %s old: %s", output.Rough(v.now.Sub(d.read)), why)
 	}
 	lines := []textLine{sentence(view.Bad, text)}
 	if errors.Is(d.err, locking.ErrNoQuorum) {
@@ -320,19 +320,6 @@ func (d snapshot) tickLine(now time.Time) textLine {
 		since = strings.TrimSuffix(clockAt(d.since.Truncate(time.Minute), now), ":00")
 	}
 	return lineOf(view.TickHealth(d.ticks, d.cut, since))
-}
-
-// rough writes a duration in one or two units.
-func rough(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
 // clockAt is a time of day in UTC, with the date if it is not today.

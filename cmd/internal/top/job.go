@@ -150,7 +150,7 @@ func (d *jobDetail) facts(now time.Time) (facts []view.Fact) {
 		at := view.Time(cmp.Or(n.Start, &n.Tick))
 		text := clockAt(at, now)
 		if next == nil {
-			text = view.Join("; ", "in "+rough(at.Sub(now))+", "+text, n.Remark())
+			text = view.Join("; ", "in "+output.Rough(at.Sub(now))+", "+text, n.Remark())
 		}
 		next = append(next, text)
 	}

@@ -46,7 +46,7 @@ func replicaLines(r view.Replica, v layout, asOf time.Time) []textLine {
 		text = "It " + r.Problem() + "."
 	}
 	if quiet := r.Silence(asOf); quiet > 0 {
-		text = "It has not reported for " + rough(quiet) + "."
+		text = "It has not reported for " + output.Rough(quiet) + "."
 	}
 	lines := wrappedSentence(level, text, v.width)
 	if r.Shared {
@@ -60,8 +60,8 @@ func replicaLines(r view.Replica, v layout, asOf time.Time) []textLine {
 		{Name: "Process", Text: fmt.Sprintf("%d on %s", r.PID, r.Host)},
 		{Name: "Program", Text: view.Text(r.Program)},
 		{Name: "Version", Text: r.Version},
-		{Name: "Started", Text: clockAt(view.Time(r.Started), v.now) + ", " + rough(v.now.Sub(view.Time(r.Started))) + " ago"},
-		{Name: "Last report", Text: rough(v.now.Sub(view.Time(r.Seen))) + " ago"},
+		{Name: "Started", Text: clockAt(view.Time(r.Started), v.now) + ", " + output.Rough(v.now.Sub(view.Time(r.Started))) + " ago"},
+		{Name: "Last report", Text: output.Rough(v.now.Sub(view.Time(r.Seen))) + " ago"},
 		{Name: "Jobs", Text: count(r.Jobs)},
 		{Name: "Claims since its start", Text: count(r.Won)},
 		{Name: "Clock", Text: r.Clock()},

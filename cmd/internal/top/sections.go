@@ -179,7 +179,7 @@ func (d snapshot) runningRows(now time.Time) section {
 			{"▶", good},
 			{r.Job, bold},
 			{"on " + output.Dash(r.Replica), plain},
-			{"for " + rough(now.Sub(view.Time(r.Started))), plain},
+			{"for " + output.Rough(now.Sub(view.Time(r.Started))), plain},
 			{"tick " + clockAt(view.Time(&r.Tick), now), faint},
 			{"token " + output.Dash(r.Token), faint},
 			{output.Unusual(r), warn},
@@ -192,7 +192,7 @@ func (d snapshot) nextRows(now time.Time) section {
 	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}, most: map[int]int{1: 32}}}
 	for _, n := range d.next {
 		at := view.Time(cmp.Or(n.Start, &n.Tick))
-		in := "in " + rough(at.Sub(now))
+		in := "in " + output.Rough(at.Sub(now))
 		if at.Before(now) {
 			in = "now"
 		}
@@ -220,8 +220,8 @@ func (d snapshot) replicaRows(now time.Time) section {
 			{r.ID, bold},
 			{r.State, level},
 			{fmt.Sprintf("won %d", won[r.ID]), plain},
-			{"up " + rough(now.Sub(view.Time(r.Started))), plain},
-			{"seen " + rough(now.Sub(view.Time(r.Seen))) + " ago", plain},
+			{"up " + output.Rough(now.Sub(view.Time(r.Started))), plain},
+			{"seen " + output.Rough(now.Sub(view.Time(r.Seen))) + " ago", plain},
 			{r.Host + ":" + strconv.Itoa(r.PID), faint},
 			{r.Version, faint},
 			{running, plain},

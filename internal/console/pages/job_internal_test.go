@@ -177,3 +177,56 @@ func TestRowLeadsToTheRun(t *testing.T) {
 		t.Errorf("the row: %+v, %q, %q", row.LastMark, row.LastID, row.Running)
 	}
 }
+
+// Ticks have a period only if all of the next ones are as far apart.
+func TestPeriod(t *testing.T) {
+	t.Parallel()
+	next := func(minutes ...int) (list []view.Next) {
+		for _, m := range minutes {
+			list = append(list, view.Next{Tick: *view.Stamp(noon.Add(time.Duration(m) * time.Minute))})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		next []view.Next
+		want time.Duration
+	}{{next(), 0}, {next(5), 0}, {next(0, 5, 10), 5 * time.Minute}, {next(0, 60, 1440, 1500), 0}, {next(0, 1440, 2820), 0}} {
+		if got := periodOf(c.next); got != c.want {
+			t.Errorf("%v, want %v: %+v", got, c.want, c.next)
+		}
+	}
+}
+
+// An attempt before the last one says how it ended: by a drain, without a word, or by itself.
+func TestStepsOfEarlierAttempts(t *testing.T) {
+	t.Parallel()
+	at := noon.Add(-time.Minute)
+	var attempts []view.Tick
+	for _, e := range []ledger.Entry{
+		{Outcome: ledger.Succeeded, Finished: noon}, {Outcome: ledger.LeaseLost, Finished: noon}, {Outcome: ledger.Interrupted, Finished: noon}, {Outcome: ledger.Interrupted},
+	} {
+		e.Job, e.Tick, e.Started, e.Token, e.Replica = "j", at, at, 1, "a"
+		attempts = append(attempts, view.NewTick(e))
+	}
+	var names []string
+	for _, s := range steps(attempts, "")[1:4] {
+		names = append(names, s.Name)
+	}
+	if want := []string{"Interrupted", "Handed over", "Ended"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
+
+// A run that goes on is no trouble: its job does not stand before one that failed.
+func TestRunningIsNoTrouble(t *testing.T) {
+	t.Parallel()
+	data := dataAtNoon()
+	for _, job := range []string{"busy", "calm", "failed"} {
+		data.serve(job, view.Past{})
+	}
+	data.trouble["busy"] = view.Past{Events: []view.Event{{At: noon, Outcome: ledger.Running}}}
+	data.trouble["failed"] = view.Past{Events: []view.Event{{At: noon.Add(-time.Hour), Outcome: ledger.Failed}}}
+	if got, want := data.byTrouble(), []string{"failed", "busy", "calm"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

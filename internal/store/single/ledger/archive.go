@@ -18,8 +18,8 @@ import (
 // A past is what is stored of a job's past beside its entries and logs.
 type past struct {
 	Trimmed int64 `json:"trimmed,omitempty"` // the latest tick with a dropped entry
-	// Success and Failure are of the newest dropped runs that recorded such an end, and Seen is
-	// Trimmed, unless a release that does not know the three has stored the past.
+	// Success and Failure are of the newest dropped runs that recorded such an end. Seen is Trimmed;
+	// else a release that does not know the three has stored the past.
 	Seen    int64      `json:"seen,omitempty"`
 	Success droppedRun `json:"success,omitempty"`
 	Failure droppedRun `json:"failure,omitempty"`
