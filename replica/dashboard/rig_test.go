@@ -115,13 +115,19 @@ func (r *rig) fill() {
 		r.must(r.roster.Publish(ctx, []roster.JobInfo{info}))
 	}
 	r.keep("report", "report", "1", map[string]any{"x": hostile}) // named as jobs are, so that what asks at random finds it
-	_, err := r.roster.Beat(ctx, roster.Replica{ID: "a", Host: "h", PID: 1, State: "ready", ConfigHash: "c1", Started: now})
-	r.must(err)
+	r.beat(now)
 	for n := range 3 {
 		r.run(now.Add(time.Duration(n-10)*time.Minute), ledger.Failed)
 	}
 	r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.TextReason(hostile)})
-	_, err = r.commands.Do(ctx, commands.Command{Kind: commands.Pause, Tag: "finance", By: "x", Reason: hostile})
+	_, err := r.commands.Do(ctx, commands.Command{Kind: commands.Pause, Tag: "finance", By: "x", Reason: hostile})
+	r.must(err)
+}
+
+// beat lets the replica be seen, which started at started.
+func (r *rig) beat(started time.Time) {
+	r.Helper()
+	_, err := r.roster.Beat(context.Background(), roster.Replica{ID: "a", Host: "h", PID: 1, State: "ready", ConfigHash: "c1", Started: started})
 	r.must(err)
 }
 
