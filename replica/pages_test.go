@@ -91,12 +91,15 @@ func TestPagesAreBounded(t *testing.T) {
 	}
 }
 
-// least is what the least of some visits uses: the jobs may have to be read anew, and the first visits read on in
-// the history.
+// least is what the least of some visits uses: the jobs may have to be read anew, and the first visits to pages of
+// many jobs read on in the history.
 func (c *crowd) least(t *testing.T, path string) pageUse {
 	t.Helper()
-	u := c.visit(t, path)
-	for range 5 {
+	u, more := c.visit(t, path), 1
+	if path, _, _ := strings.Cut(path, "?"); path == "/" || path == "/jobs" {
+		more = 5
+	}
+	for range more {
 		v := c.visit(t, path)
 		u.calls, u.read, u.bytes = min(u.calls, v.calls), min(u.read, v.read), min(u.bytes, v.bytes)
 	}

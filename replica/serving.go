@@ -141,6 +141,9 @@ func (r *Replica) Shown() view.Host {
 		return shown // while it is made
 	}
 	shown.Control = view.ControlOf(r.store)
+	if name := r.settingsShown.Load().Namespace; name != config.Default().Namespace {
+		shown.Namespace = name
+	}
 	shown.Control.Live = func(job string, token locking.Token) (ledger.Log, bool) { return r.scheduler.Live(job, token) }
 	shown.Control.CheckParams = func(job roster.JobInfo, params json.RawMessage) error {
 		return cmp.Or(r.scheduler.CheckParams(job.StoredAs(), params), config.CheckPublished(job, params))

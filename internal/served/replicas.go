@@ -1,6 +1,7 @@
 package served
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -72,6 +73,52 @@ func Apart(a, b roster.Replica, read func(hash string) (roster.JobSet, error)) (
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// Alone returns, for each of the replicas that take ticks, the jobs that none of the others may run: they
+// do not serve them, or lack a label. Its error is of a set that cannot be read.
+func Alone(takers []roster.Replica, read func(hash string) (roster.JobSet, error)) ([][]string, error) {
+	names := make([][]string, len(takers))
+	if !slices.ContainsFunc(takers, func(r roster.Replica) bool {
+		return r.ConfigHash != takers[0].ConfigHash || !maps.Equal(r.Labels, takers[0].Labels)
+	}) {
+		return names, nil
+	}
+	may := map[string][]int{} // by key, the replicas that may run a job
+	sets := map[string]roster.JobSet{}
+	called := map[string]string{}
+	for i, r := range takers {
+		if _, known := sets[r.ConfigHash]; !known {
+			set, err := whole(r, read)
+			if err != nil {
+				return nil, err
+			}
+			sets[r.ConfigHash] = set
+		}
+		for _, j := range sets[r.ConfigHash].Jobs {
+			if called[j.Key] = j.Name; fits(r.Labels, j) {
+				may[j.Key] = append(may[j.Key], i)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(may)) {
+		if of := may[key]; len(of) == 1 {
+			names[of[0]] = append(names[of[0]], called[key])
+		}
+	}
+	return names, nil
+}
+
+// fits reports whether a replica has the labels that a job requires.
+func fits(has map[string]string, j roster.JobText) bool {
+	settings, _ := j.Settings.(map[string]any)
+	wants, _ := settings["labels"].(map[string]any)
+	for key, value := range wants {
+		if have, ok := has[key]; !ok || have != value {
+			return false
+		}
+	}
+	return true
 }
 
 // whole returns the set of jobs that a replica serves.

@@ -41,7 +41,7 @@ func TestJobsAreChosen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.must(r.roster.Publish(t.Context(), []roster.JobInfo{{
-		Name: "azure", Schedule: "@every 10m", Definition: `{"spec":"@every 10m"}`, Timezone: "UTC", Replica: "a", Published: time.Now(), ConfigHash: "c1",
+		Name: "azure", Schedule: "0 3 29 2 *", Definition: `{"spec":"0 3 29 2 *"}`, Timezone: "UTC", Replica: "a", Published: time.Now(), ConfigHash: "c1",
 	}}))
 	names := func(query string) string {
 		t.Helper()
@@ -53,17 +53,21 @@ func TestJobsAreChosen(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"": "azure report sweep", "?show=failing": "report", "?show=paused": "report sweep", "?show=new": "azure", "?show=running": "", "?q=FINANCE": "report sweep",
-		"?show=failing&q=azure": "", "?sort=trouble": "report azure sweep", "?sort=last": "sweep report azure", "?sort=next": "azure report sweep", "?sort=slower": "azure report sweep", "?first=2": "sweep",
+		"?show=failing&q=azure": "", "?sort=trouble": "report sweep azure", "?sort=last": "sweep report azure", "?sort=next": "report sweep azure", "?sort=slower": "azure report sweep", "?first=2": "sweep",
 	} {
 		if got := names(query); got != want {
 			t.Errorf("/jobs%s lists %q, want %q", query, got, want)
 		}
 	}
-	r.shows("/jobs", []string{">all 3<", ">not succeeding 1<", ">paused 2<", ">without a tick 1<", "Every 10 minutes"}, []string{"running 0", "not served 0"})
+	r.shows("/jobs", []string{">all 3<", ">not succeeding 1<", ">paused 2<", ">without a tick 1<", "0 3 29 2 *"}, []string{"running 0", "not served 0"})
 	for _, query := range []string{"?show=odd", "?sort=odd", "?first=-1", "?sort=slower&first=1"} {
 		if a := r.ask(viewer, "GET", "/jobs"+query, ""); a.status != http.StatusBadRequest {
 			t.Errorf("/jobs%s: %d", query, a.status)
 		}
+	}
+	r.run(time.Now().Truncate(time.Second), ledger.Running)
+	if got := names("?show=running"); got != "report" {
+		t.Errorf("%q run, want report", got)
 	}
 }
 
@@ -101,4 +105,20 @@ func TestRunsOfLastNight(t *testing.T) {
 			t.Errorf("an unknown time: %d", a.status)
 		}
 	})
+}
+
+// A run can be cancelled from the page of its job, also if more ticks were skipped since than the page lists.
+func TestCancelOfALongRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(time.Now().Add(-2*time.Minute).Truncate(time.Second), ledger.Running)
+	for n := range 60 {
+		r.record(ledger.Entry{Job: "report", Tick: time.Now().Add(time.Duration(n-60) * time.Second).Truncate(time.Second), Trigger: ledger.BySchedule, Outcome: ledger.Skipped})
+	}
+	if text := string(r.ask(operator, "GET", "/jobs/report", "").body); !strings.Contains(text, `href="/jobs/report/cancel"`) {
+		t.Errorf("it cannot be cancelled: %s", text)
+	}
+	if text := string(r.ask(operator, "GET", "/jobs/sweep", "").body); strings.Contains(text, `href="/jobs/sweep/cancel"`) {
+		t.Errorf("what does not run can be cancelled: %s", text)
+	}
 }

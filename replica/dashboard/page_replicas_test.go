@@ -1,11 +1,14 @@
 package dashboard_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/roster"
 )
 
@@ -44,4 +47,16 @@ func TestReplicasPage(t *testing.T) {
 	if a := r.ask(viewer, "GET", "/api/v1/replicas", ""); !strings.Contains(string(a.body), `"won":4711`) || !strings.Contains(string(a.body), `"offset_ms":-2500`) {
 		t.Errorf("the API: %s", a.body)
 	}
+}
+
+// noLeft is a roster that cannot say who left.
+type noLeft struct{ store.Roster }
+
+func (noLeft) Left(context.Context) ([]roster.Replica, error) { return nil, errors.New("odd") }
+
+// A part of a page that cannot be read does not take the page with it.
+func TestPageWithoutAPart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *setup) { c.Control.Records.Roster = noLeft{c.Control.Records.Roster} })
+	r.shows("/replicas", []string{"<b>a</b>", "Those that left: internal error; the log of replica a has the cause"}, nil)
 }

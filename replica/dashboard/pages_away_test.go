@@ -177,3 +177,10 @@ func TestOverviewSaysWhatIsDropped(t *testing.T) {
 	r.must(r.ledger.Store(t.Context(), "sweep", jobs.History{Keep: 5}))
 	r.shows("/?range=1h", []string{"at least 3</b>", "The ledger keeps less than this range or 24 h of sweep"}, nil)
 }
+
+// A cluster with a namespace of its own is named, so that nobody takes it for another.
+func TestNamespaceIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *setup) { c.Host.Namespace = "shop" })
+	r.shows("/jobs", []string{"<title>Jobs · Quorate shop</title>", `Quorate <span class="tag">shop</span></a>`}, nil)
+}

@@ -142,6 +142,12 @@ func TestRunPageLeadsOn(t *testing.T) {
 	if text := ask(asked.ID()); !strings.Contains(text, "/jobs/report/trigger?reason=again") || strings.Contains(text, "backfill?") {
 		t.Errorf("who asked for a tick that was missed asks for another one: %s", text)
 	}
+	for n := range 100 { // more later ticks than one listing has
+		r.record(ledger.Entry{Job: "report", Tick: at.Add(time.Duration(n+2) * 10 * time.Millisecond), Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
+	}
+	if text, want := ask(*list[2].ID), `href="/runs/`+*list[1].ID+`">Next`; !strings.Contains(text, want) {
+		t.Errorf("with very many later ticks the first run lacks %q: %s", want, text)
+	}
 	if text := ask(*list[2].ID); strings.Contains(text, "Before") {
 		t.Errorf("before the first tick is another one: %s", text)
 	}

@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"bytes"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -37,6 +39,19 @@ func cookieOf(a answer) *http.Cookie {
 // with sends a cookie.
 func with(c *http.Cookie) func(*http.Request) {
 	return func(req *http.Request) { req.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value}) }
+}
+
+// The log says who logs in from where, and nothing secret.
+func TestLoginIsLogged(t *testing.T) {
+	t.Parallel()
+	log := new(bytes.Buffer)
+	r := newRig(t, withSessions, func(c *setup) { c.Config.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+	_, c := r.logsIn(typed, "/")
+	r.ask(nobody, "GET", "/", "", with(c))
+	text := log.String()
+	if strings.Count(text, `msg="a session begins" user=ann address=192.0.2.1`) != 1 || strings.Contains(text, typed.password) || strings.Contains(text, c.Value) {
+		t.Errorf("the log: %s", text)
+	}
 }
 
 // A form logs in; its cookie stands for the user until they are removed or have another secret, on every replica with

@@ -52,27 +52,25 @@ func (g *Gate) Identify(r *http.Request) (identity.Identity, *problem.Problem) {
 	return id, nil
 }
 
-// login checks the secret of a request.
+// login checks the secret of a request's header.
 func (g *Gate) login(r *http.Request, id identity.Identity) (identity.Identity, *problem.Problem) {
-	name, given, basic := r.BasicAuth()
-	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if basic { // browsers send tokens as passwords
-		token = given
+	if name, given, basic := r.BasicAuth(); basic {
+		return g.loginByName(r, id, name, given)
 	}
-	if basic || bearer {
-		if user, ok := g.users.Load().byToken[HashToken(strings.TrimSpace(token))]; ok && (bearer || user.Name == name) {
+	if token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); bearer {
+		if user, ok := g.users.Load().byToken[HashToken(strings.TrimSpace(token))]; ok {
 			return asUser(id, user), nil
 		}
-	}
-	if basic {
-		return g.loginByPassword(r, id, name, given)
 	}
 	return id, g.failed(r, id, "")
 }
 
-// loginByPassword checks a password in its turn. Parallel guesses would be answered before
-// they are counted, and would use all processors.
-func (g *Gate) loginByPassword(r *http.Request, id identity.Identity, name, given string) (identity.Identity, *problem.Problem) {
+// loginByName checks a password or a token, which browsers send as passwords. Passwords are checked in their turn:
+// parallel guesses would be answered before they are counted, and would use all processors.
+func (g *Gate) loginByName(r *http.Request, id identity.Identity, name, given string) (identity.Identity, *problem.Problem) {
+	if user, ok := g.users.Load().byToken[HashToken(strings.TrimSpace(given))]; ok && user.Name == name {
+		return asUser(id, user), nil
+	}
 	if len(name) > MaxName { // no user has this name, and it is not counted
 		return id, g.failed(r, id, "")
 	}

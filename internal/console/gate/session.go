@@ -42,14 +42,14 @@ type session struct {
 	begun, renewed time.Time
 }
 
-// LogIn checks the name and the password, or token, of a form. It returns the value of a cookie for the user.
+// LogIn checks the name and the password, or token, of a form. It returns the value of a cookie for the user, and logs
+// that a session begins.
 func (g *Gate) LogIn(r *http.Request, name, password string) (cookie string, wrong *problem.Problem) {
-	asked := r.Clone(r.Context())
-	asked.SetBasicAuth(name, password)
-	id, wrong := g.login(asked, identity.Identity{Address: g.Address(r)})
+	id, wrong := g.loginByName(r, identity.Identity{Address: g.Address(r)}, name, password)
 	if wrong != nil {
 		return "", wrong
 	}
+	g.cfg.Logger.Info("a session begins", "user", id.Name, "address", id.Address)
 	now := time.Now()
 	return g.sign(session{id.Name, now, now}), nil
 }

@@ -30,7 +30,8 @@ type replicasPage struct {
 	Lines    []line
 	Replicas []replicaRow
 	Left     []view.Replica
-	More     bool // others may have left before those
+	NoLeft   string // why they are not known
+	More     bool   // others may have left before those
 }
 
 func loadReplicas(ctx context.Context, v *visit) (any, error) {
@@ -39,10 +40,10 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	left, err := rows[view.Replica](ctx, v, "/replicas/left", nil)
-	if err != nil {
-		return nil, err
-	}
 	shown := replicasPage{Left: left.Items, More: len(left.Items) >= roster.MostLeft}
+	if err != nil {
+		shown.NoLeft = v.why(err)
+	}
 	for _, text := range view.Neighbours(p.Items) {
 		shown.Lines = append(shown.Lines, warning(text))
 	}
@@ -51,17 +52,17 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 		row := replicaRow{Replica: r, Silent: r.State != roster.StateLost && r.Silence(v.asOf()) > 0}
 		row.Differs = most != "" && r.State != roster.StateLost && view.Text(r.ConfigHash) != most
 		if v.Stale.IsZero() && r.State != roster.StateLost && !row.Silent {
-			row.Restart = restartOf(r, takers(p.Items, v.asOf()))
+			row.Restart = restartOf(r, takers(p.Items, v.asOf()), v.asOf())
 		}
 		shown.Replicas = append(shown.Replicas, row)
 	}
 	return shown, nil
 }
 
-// takers counts the replicas that take ticks; skewed ones take those that others leave.
+// takers counts the replicas that take ticks.
 func takers(replicas []view.Replica, now time.Time) (n int) {
 	for _, r := range replicas {
-		if (r.State == roster.StateReady || r.State == roster.StateSkewed) && r.Silence(now) == 0 {
+		if r.TakesTicks(now) {
 			n++
 		}
 	}
@@ -69,10 +70,15 @@ func takers(replicas []view.Replica, now time.Time) (n int) {
 }
 
 // restartOf says whether a replica may be restarted, and what becomes of its runs. takers counts those that take ticks.
-func restartOf(r view.Replica, takers int) string {
+func restartOf(r view.Replica, takers int, now time.Time) string {
 	answer := "yes"
-	if takers == 1 && (r.State == roster.StateReady || r.State == roster.StateSkewed) {
+	switch takes := r.TakesTicks(now); {
+	case takes && takers == 1:
 		answer = "no other takes ticks meanwhile"
+	case takes && r.Alone == nil:
+		answer = "yes, if others serve its jobs: a set of jobs is not known"
+	case len(r.Alone) > 0:
+		answer = "no other runs " + view.And(r.Alone) + " meanwhile"
 	}
 	if len(r.Running) > 0 {
 		answer += "; its runs (" + view.And(r.Running) + ") have drain_timeout to end"

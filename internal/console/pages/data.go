@@ -106,7 +106,8 @@ func (data *clusterData) readJobs(ctx context.Context, past *view.Survey, choose
 	return err
 }
 
-// byTrouble are the keys of all jobs: those in need, then those with trouble, the latest first.
+// byTrouble are the keys of all jobs: those in need, then those with trouble, the latest first; at the end those
+// without a tick.
 func (data *clusterData) byTrouble() []string {
 	keys := slices.Clone(data.directory.Keys)
 	need := map[string]int{}
@@ -121,8 +122,14 @@ func (data *clusterData) byTrouble() []string {
 		}
 		return at
 	}
+	ticked := func(key string) int {
+		if data.newest[key].IsZero() {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(keys, func(x, y string) int {
-		return cmp.Or(cmp.Compare(need[y], need[x]), last(y).Compare(last(x)))
+		return cmp.Or(cmp.Compare(need[y], need[x]), last(y).Compare(last(x)), cmp.Compare(ticked(y), ticked(x)))
 	})
 	return keys
 }

@@ -16,15 +16,18 @@ import (
 // A jobPage shows one job.
 type jobPage struct {
 	view.JobDetail
-	Status   line
-	Paused   string // why its ticks are skipped
-	Noted    bool   // Status says so
-	Running  bool
-	Versions []jobVersion
-	Policies []view.Fact
-	Dots     *dotChart
-	Choices  []link // which of its ticks are listed
-	Ticks    []jobTick
+	Status     line
+	Paused     string // why its ticks are skipped
+	Noted      bool   // Status says so
+	Running    bool
+	Versions   []jobVersion
+	Policies   []view.Fact
+	NoPolicies string // why they are not known
+	Dots       *dotChart
+	Choices    []link // which of its ticks are listed
+	// FailureDropped is when the last failure was due that the ledger no longer has; nil: none is known.
+	FailureDropped *stamp
+	Ticks          []jobTick
 }
 
 // A jobVersion is a version of the job that is served, or was last.
@@ -61,21 +64,38 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 		shown.Versions = append(shown.Versions, jobVersion{j, planOf(j.Info, v.Now)})
 	}
 	latest := slices.MaxFunc(detail.Versions, func(x, y view.Job) int { return x.Info.Published.Compare(y.Info.Published) })
-	shown.Paused = view.Text(latest.Paused)
+	shown.Paused, shown.FailureDropped = view.Text(latest.Paused), v.At(latest.Standing.FailureDropped)
 	policies, err := lastKnown(v, "policies of "+latest.Key, func() (view.Policies, error) { return v.p.cfg.Control.Policies(ctx, latest.Info) })
 	if err != nil {
-		return nil, err
+		shown.NoPolicies = v.why(err)
 	}
 	shown.Policies = policies.InWords()
-	shown.Running = slices.ContainsFunc(ticks.Items, func(t view.Tick) bool { return t.Outcome == ledger.Running })
+	if shown.Running, err = v.isRunning(ctx, ticks); err != nil {
+		return nil, err
+	}
 	period := periodOf(detail.Next)
 	shown.Next = detail.Next[:min(len(detail.Next), nextOfJob)]
 	shown.Status = v.jobStatus(latest, ticks.Items, period)
 	v.Level = shown.Status.Level
 	shown.Noted = strings.HasSuffix(shown.Status.Text, skippedFor+shown.Paused)
-	shown.Dots = newDotChart(v.times, ticks.Items, period, policies.Limit())
+	shown.Dots = newDotChart(v.then(), ticks.Items, period, policies.Limit())
 	shown.list(v, ticks.Items)
 	return shown, nil
+}
+
+// isRunning reports whether a run of the job goes on, of which these are the latest ticks. Its tick may be before those,
+// if they were skipped since.
+func (v *visit) isRunning(ctx context.Context, latest view.Page[view.Tick]) (bool, error) {
+	for _, t := range latest.Items {
+		if t.Outcome == ledger.Running {
+			return true, nil
+		}
+	}
+	if latest.Next == nil {
+		return false, nil
+	}
+	runs, err := rows[view.Run](ctx, v, "/jobs/{job}/runs", url.Values{"limit": {"5"}})
+	return slices.ContainsFunc(runs.Items, func(r view.Run) bool { return r.Outcome == ledger.Running }), err
 }
 
 // periodOf is the time between each two of the next ticks; 0: it differs.
@@ -101,9 +121,7 @@ func took(ticks []view.Tick, now time.Time) (list []time.Duration) {
 }
 
 // isTrouble reports whether a tick is over, and did not succeed.
-func isTrouble(t view.Tick) bool {
-	return view.MarkOf(t.Outcome).Level.Weight() >= view.Warn.Weight()
-}
+func isTrouble(t view.Tick) bool { return slices.Contains(view.UnsuccessfulOutcomes(), t.Outcome) }
 
 // jobStatus says in a sentence how a job is, of which these are the latest ticks, the newest first.
 func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) line {

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -140,15 +141,32 @@ func TestSections(t *testing.T) {
 // Whoever restarts a replica knows which runs have to end, and whether others take its ticks.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	busy, idle := view.Replica{State: roster.StateReady, Running: []string{"backup"}}, view.Replica{State: roster.StateDraining}
+	busy, idle := view.Replica{State: roster.StateReady, Running: []string{"backup"}, Alone: []string{}}, view.Replica{State: roster.StateDraining}
+	alone, unsure := view.Replica{State: roster.StateReady, Alone: []string{"gpu", "mails"}}, view.Replica{State: roster.StateReady}
 	for want, got := range map[string]string{
-		"yes; its runs (backup) have drain_timeout to end":                            restartOf(busy, 2),
-		"no other takes ticks meanwhile; its runs (backup) have drain_timeout to end": restartOf(busy, 1),
-		"yes": restartOf(idle, 1),
+		"yes; its runs (backup) have drain_timeout to end":                            restartOf(busy, 2, noon),
+		"no other takes ticks meanwhile; its runs (backup) have drain_timeout to end": restartOf(busy, 1, noon),
+		"yes":                                   restartOf(idle, 1, noon),
+		"no other runs gpu and mails meanwhile": restartOf(alone, 2, noon),
+		"yes, if others serve its jobs: a set of jobs is not known": restartOf(unsure, 2, noon),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A run goes on for as long as was known when the page was read.
+func TestStaleRunDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	v := &visit{times: atNoon()}
+	run := ran(-2)[0].Run
+	if got := v.Took(run); got != "30 s" {
+		t.Errorf("it took %s", got)
+	}
+	v.Stale = noon.Add(-20 * time.Second)
+	if got, bars := v.Took(run), waterfall(v.then(), ran(-2)); got != "10 s" || len(bars) != 2 || bars[1].About != "10 s" {
+		t.Errorf("20 s later it took %s: %+v", got, bars)
 	}
 }
 
@@ -157,12 +175,13 @@ func TestStretches(t *testing.T) {
 	t.Parallel()
 	show := atNoon()
 	show.zone = time.FixedZone("east", 13*3600) // there it is already tomorrow, 1 o'clock
-	for _, s := range show.stretches() {
-		from, to := s.from.UTC().Format("2 15"), s.to.UTC().Format("2 15")
-		switch {
-		case s.name == "today" && from != "1 11", s.name == "night" && (from != "1 05" || to != "1 19"), s.name == "24h" && from != "28 12":
-			t.Errorf("%s is from %s to %s", s.name, from, to)
-		}
+	got := map[string]string{}
+	for _, s := range show.stretches()[1:] {
+		got[s.name] = s.from.UTC().Format("2 15 - ") + s.to.UTC().Format("2 15")
+	}
+	want := map[string]string{"today": "1 11 - 1 13", "night": "1 05 - 1 19", "24h": "28 12 - 1 13", "7d": "22 12 - 1 13"}
+	if !maps.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -61,6 +61,7 @@ func (v *visit) ranges(chosen timeRange) (list []link) {
 type overview struct {
 	Status   line
 	Also     []line // what else is not as it should be
+	First    *stamp // of a new cluster: when its first tick starts; else nil
 	Needs    []need
 	MoreNeed int // jobs in need without a row
 	Counters []counter
@@ -117,6 +118,9 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 	o.Status, o.Also = data.status()
 	v.Title, v.Level = headline(o.Status.Text), o.Status.Level
 	if !o.Unknown {
+		if n := data.first(); n != nil && o.Status.Level == view.Calm {
+			o.First = v.At(cmp.Or(n.Start, &n.Tick))
+		}
 		o.Needs, o.MoreNeed = data.needs()
 		o.Counters, o.Lacks = data.counters(), data.lacks()
 		o.Incidents, o.MoreIncidents = data.incidents()
@@ -256,25 +260,40 @@ func (data *clusterData) needLine() line {
 	return line{}
 }
 
+// ticked reports whether a job has had a tick.
+func (data *clusterData) ticked() bool {
+	for _, at := range data.newest {
+		if !at.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// first is the first tick of a cluster without one so far; nil if there were some, or none is planned.
+func (data *clusterData) first() *view.Next {
+	if data.ticked() || len(data.next) == 0 {
+		return nil
+	}
+	return &data.next[0]
+}
+
 // fineLine is the status of a cluster with nothing that needs anybody.
 func (data *clusterData) fineLine() line {
-	live, ran := 0, false
+	live := 0
 	for _, key := range data.directory.Keys {
 		if data.directory.Last[key].Live {
 			live++
 		}
 	}
-	for _, at := range data.newest {
-		ran = ran || !at.IsZero()
-	}
+	n := data.first()
 	switch {
 	case live == 0:
 		return line{view.Sentence{Level: view.Calm, Text: "No replica serves a job yet."}, data.To("/replicas")}
-	case !ran && len(data.next) > 0:
-		n := data.next[0]
+	case n != nil:
 		at := view.Time(cmp.Or(n.Start, &n.Tick))
 		return line{view.Sentence{Level: view.Calm, Text: "No job has had a tick yet. The first is that of " + n.Job + ", " + ago(at.Sub(data.Now)) + ", at " + data.clock(at) + "."}, data.To("/jobs", n.Job)}
-	case !ran:
+	case !data.ticked():
 		return line{view.NoTickPlanned(), data.To("/jobs")}
 	}
 	return line{view.Sentence{Level: view.Good, Text: "Nothing needs you: of " + view.Count(live, "job", "jobs") + " no last tick failed or was missed."}, data.To("/jobs")}

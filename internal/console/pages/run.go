@@ -17,24 +17,25 @@ import (
 
 // runPage shows one run, or a tick that did not run.
 type runPage struct {
-	ID       string
-	Last     view.Tick
-	Attempts []view.Tick
-	Calls    int // of the function, in the last attempt
-	Steps    []step
-	Votes    []nodeVote
-	Errors   string
-	NoVotes  string // why Votes are unknown
-	Bars     []bar
-	Beats    string // in words
-	Log      *view.Log
-	Lines    []view.LogLine // of the Log; nil: it is shown as it is
-	NoLog    string         // why there is no Log
-	Before   string         // addresses of the tick before, and of the next one
-	After    string
-	Again    string // of a form that runs it again, or for the first time
-	Going    bool
-	Follow   string // address of the live log
+	ID           string
+	Last         view.Tick
+	Attempts     []view.Tick
+	Calls        int // of the function, in the last attempt
+	Steps        []step
+	Votes        []nodeVote
+	Errors       string
+	NoVotes      string // why Votes are unknown
+	Bars         []bar
+	Beats        string // in words
+	Log          *view.Log
+	Lines        []view.LogLine // of the Log; nil: it is shown as it is
+	NoLog        string         // why there is no Log
+	Before       string         // addresses of the tick before, and of the next one
+	After        string
+	NoNeighbours string // why these are not known
+	Again        string // of a form that runs it again, or for the first time
+	Going        bool
+	Follow       string // address of the live log
 }
 
 // A step is one step in the life of a tick.
@@ -65,7 +66,7 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		shown.Again = v.To("/jobs", last.Job, "backfill") + v.Query("from", formTime(at)) + "&to=" + url.QueryEscape(formTime(at.Add(time.Second)))
 	}
 	if err := shown.findNeighbours(ctx, v); err != nil {
-		return nil, err
+		shown.NoNeighbours = v.why(err)
 	}
 	if last.Calls != nil {
 		shown.Calls = *last.Calls
@@ -74,40 +75,58 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		return shown, nil
 	}
 	shown.Votes, shown.Errors, shown.NoVotes = votesOf(last)
-	if shown.Bars = waterfall(v.times, attempts.Items); last.Beats != nil {
+	if shown.Bars = waterfall(v.then(), attempts.Items); last.Beats != nil {
 		shown.Beats = beatsText(v.times, last.Beats)
 	}
 	shown.loadLog(ctx, v)
 	return shown, nil
 }
 
-// findNeighbours finds the ticks before and after. After one with very many later ones no next one is known.
+// findNeighbours finds the ticks before and after. Listings begin with the newest, so the next one is the last of those
+// in a window that is neither empty nor full. After a few windows it stays unknown.
 func (shown *runPage) findNeighbours(ctx context.Context, v *visit) error {
-	const most = 30
-	of := func(limit int, key, at string) ([]view.Tick, error) {
-		p, err := rows[view.Tick](ctx, v, "/jobs/{job}/ticks", url.Values{"limit": {strconv.Itoa(limit)}, key: {at}}, "job", shown.Last.Job)
-		list := slices.DeleteFunc(p.Items, func(t view.Tick) bool { return t.Page == shown.Last.Page })
+	const most, windows = 30, 4
+	of := func(limit int, bounds url.Values) ([]view.Tick, error) {
+		bounds.Set("limit", strconv.Itoa(limit))
+		p, err := rows[view.Tick](ctx, v, "/jobs/{job}/ticks", bounds, "job", shown.Last.Job)
+		list := slices.DeleteFunc(slices.Clone(p.Items), func(t view.Tick) bool { return t.Page == shown.Last.Page })
 		return list, err
 	}
-	before, err := of(2, "until", shown.Last.Tick)
+	before, err := of(2, url.Values{"until": {shown.Last.Tick}})
 	if err != nil {
 		return err
 	}
+	at, window := view.Time(&shown.Last.Tick), time.Hour
 	if len(before) > 0 {
 		shown.Before = v.To("/runs", before[0].Page)
+		window = most / 2 * max(time.Second, at.Sub(view.Time(&before[0].Tick)))
 	}
-	later, err := of(most, "since", shown.Last.Tick)
-	if n := len(later); n > 0 && n < most-1 {
-		shown.After = v.To("/runs", later[n-1].Page)
+	bounds := url.Values{"since": {shown.Last.Tick}} // at first all later ones: mostly there are few
+	for range windows {
+		later, err := of(most, bounds)
+		switch n := len(later); {
+		case err != nil:
+			return err
+		case n > 0 && n < most-1:
+			shown.After = v.To("/runs", later[n-1].Page)
+			return nil
+		case n == 0 && bounds.Has("until"):
+			window *= most
+		case n == 0:
+			return nil
+		case bounds.Has("until"):
+			window /= most
+		}
+		bounds.Set("until", view.Text(view.Stamp(at.Add(window))))
 	}
-	return err
+	return nil
 }
 
 // loadLog reads the log, and sets Follow for a running run.
 func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 	log, err := read[view.Log](ctx, v, "/runs/{run}/log", url.Values(nil))
 	if err != nil {
-		shown.NoLog = v.p.api.Explain(v.r, err).Detail
+		shown.NoLog = v.why(err)
 	} else {
 		if shown.Log = &log; !shown.Going && v.Value("log") != "raw" {
 			shown.Lines = log.Lines()
@@ -292,7 +311,7 @@ func waterfall(show times, attempts []view.Tick) (bars []bar) {
 	begin := view.Time(first.Started)
 	add(bar{Name: "Wait", About: view.Span(max(0, begin.Sub(from))), Class: "calm"}, from, begin)
 	for i, t := range slices.Backward(attempts) {
-		one := bar{Name: "On " + view.Text(t.Replica), About: show.Took(t.Run), Class: markOf(t.Outcome).Class}
+		one := bar{Name: "On " + view.Text(t.Replica), About: tookText(t.Run, show.Now), Class: markOf(t.Outcome).Class}
 		if t.Attempt != nil && len(attempts) > 1 {
 			one.Name = fmt.Sprintf("Attempt %d, on %s", *t.Attempt, view.Text(t.Replica))
 		}

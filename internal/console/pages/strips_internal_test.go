@@ -93,7 +93,8 @@ func TestTrend(t *testing.T) {
 	}{
 		"none": {nil, ""}, "few": {grows(9, time.Second), ""}, "slower": {grows(10, time.Second), "↗"},
 		"steady": {grows(20, time.Millisecond), ""}, "faster": {reversed(grows(20, time.Second)), "↘"},
-		"slower, but by little": {slices.Repeat([]time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}, 4), ""},
+		"slower, but by little": {slices.Concat(slices.Repeat([]time.Duration{45 * time.Millisecond}, 6), slices.Repeat([]time.Duration{15 * time.Millisecond}, 6)), ""},
+		"slower by more":        {slices.Concat(slices.Repeat([]time.Duration{95 * time.Millisecond}, 6), slices.Repeat([]time.Duration{15 * time.Millisecond}, 6)), "↗"},
 	} {
 		got := ""
 		if trend := trendOf(tt.took); trend != nil {
@@ -160,6 +161,30 @@ func TestRowsAreInOrder(t *testing.T) {
 	}
 }
 
+// Jobs that no replica serves are told from those that wait.
+func TestJobsThatNobodyServes(t *testing.T) {
+	t.Parallel()
+	data := dataAtNoon()
+	data.serve("gone", ended("s"), func(v *roster.Version) { v.Live = false })
+	data.serve("here", ended("s"))
+	for _, f := range jobFilters() {
+		if f.name == "unserved" && (!f.has(data, "gone") || f.has(data, "here")) {
+			t.Error("the wrong one counts as not served")
+		}
+	}
+}
+
+// If not all jobs have a row, those without a tick are left out first.
+func TestJobsWithoutATickComeLast(t *testing.T) {
+	t.Parallel()
+	data := dataAtNoon()
+	data.serve("new", view.Past{})
+	data.serve("old", ended("s"))
+	if got := data.byTrouble(); !slices.Equal(got, []string{"old", "new"}) {
+		t.Errorf("the order is %q", got)
+	}
+}
+
 // Where nothing needs anybody, the status says no more than is known.
 func TestFineStatus(t *testing.T) {
 	t.Parallel()
@@ -176,8 +201,14 @@ func TestFineStatus(t *testing.T) {
 	tick := "2027-03-01T12:01:00Z"
 	data.next = []view.Next{{Job: "j", Tick: tick, Start: &tick}}
 	wants("No job has had a tick yet. The first is that of j, in 30 s, at 12:01:00.")
+	if n := data.first(); n == nil || n.Tick != tick {
+		t.Errorf("the first tick is %+v", n)
+	}
 	data.newest["j"] = noon.Add(-30 * 24 * time.Hour) // longer ago than the page looks back
 	wants("Nothing needs you: of 1 job no last tick failed")
+	if n := data.first(); n != nil {
+		t.Errorf("after a tick the first one is %+v", n)
+	}
 }
 
 // A replica with a skewed clock takes the ticks that others leave; a silent one takes none.

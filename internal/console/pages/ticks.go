@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A ticksPage lists ticks and their runs.
@@ -15,21 +14,17 @@ type ticksPage struct {
 	Outcomes, Times []link // choices
 }
 
-// notSucceeded are the outcomes of ticks that are done, without a success.
-func notSucceeded() string {
-	names := []string{string(ledger.Missed), string(ledger.Cancelled)}
-	for _, o := range view.FailedOutcomes() {
-		names = append(names, string(o))
-	}
-	return strings.Join(names, ",")
-}
-
 // loadTicks lists the ticks of all jobs, or of one.
 func loadTicks(ctx context.Context, v *visit) (any, error) {
 	query := v.only("outcome", "trigger", "reason", "since", "until", "cursor")
+	var names []string
+	for _, o := range view.UnsuccessfulOutcomes() {
+		names = append(names, string(o))
+	}
+	unsuccessful := strings.Join(names, ",")
 	shown := ticksPage{Outcomes: []link{
 		{Text: "all", Path: v.With("outcome", "", "cursor", ""), Here: v.Value("outcome") == ""},
-		{Text: "not succeeded", Path: v.With("outcome", notSucceeded(), "cursor", ""), Here: v.Value("outcome") == notSucceeded()},
+		{Text: "not succeeded", Path: v.With("outcome", unsuccessful, "cursor", ""), Here: v.Value("outcome") == unsuccessful},
 	}}
 	when, known := v.Value("when"), false
 	for _, s := range v.stretches() {

@@ -39,6 +39,16 @@ func (v *visit) asOf() time.Time {
 	return v.Stale
 }
 
+// then shows times as they were when the data about replicas was read.
+func (v *visit) then() times {
+	t := v.times
+	t.Now = v.asOf()
+	return t
+}
+
+// Took is how long a run took when it was read; "" if unknown.
+func (v *visit) Took(r view.Run) string { return tookText(r, v.asOf()) }
+
 // OneStore reports whether one store keeps everything, which has no votes.
 func (v *visit) OneStore() bool { return v.p.cfg.Control.Health.OneStore() }
 
@@ -76,6 +86,9 @@ func (v *visit) Icon() string {
 	}
 	return "icon.svg"
 }
+
+// why explains why a part of the page could not be read. The page is shown without it.
+func (v *visit) why(err error) string { return v.p.api.Explain(v.r, err).Detail }
 
 // A link is an entry of the navigation or of a choice; Here marks that of this page. Key leads to it, after g.
 type link struct {

@@ -111,9 +111,9 @@ func ago(d time.Duration) string {
 	return "in " + view.Span(d)
 }
 
-// Took is how long a run took so far; "" if unknown.
-func (t times) Took(r view.Run) string {
-	d, ok := r.Took(t.Now)
+// tookText is how long a run took until now; "" if unknown.
+func tookText(r view.Run, now time.Time) string {
+	d, ok := r.Took(now)
 	if !ok {
 		return ""
 	}

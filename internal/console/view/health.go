@@ -172,6 +172,11 @@ func (r Replica) Silence(asOf time.Time) time.Duration {
 	return 0
 }
 
+// TakesTicks reports whether the replica takes ticks; skewed ones take those that others leave.
+func (r Replica) TakesTicks(asOf time.Time) bool {
+	return (r.State == roster.StateReady || r.State == roster.StateSkewed) && r.Silence(asOf) == 0
+}
+
 // Level is Good for a replica that takes ticks normally.
 func (r Replica) Level(asOf time.Time) Level {
 	if r.State != roster.StateReady || r.Silence(asOf) > 0 {
@@ -201,6 +206,11 @@ func (n Node) Level() Level {
 // FailedOutcomes are the outcomes of unsuccessful runs.
 func FailedOutcomes() []ledger.Outcome {
 	return []ledger.Outcome{ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted}
+}
+
+// UnsuccessfulOutcomes are the outcomes of ticks that are over, and were to succeed.
+func UnsuccessfulOutcomes() []ledger.Outcome {
+	return append(FailedOutcomes(), ledger.Missed, ledger.Cancelled)
 }
 
 // Level is that of its outcome; Warn at least if a guard refused a write, or if an earlier attempt was interrupted. A

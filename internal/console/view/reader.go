@@ -235,6 +235,7 @@ func (s *DirectoryCache) get(ctx context.Context, read func(context.Context) (Di
 // A Host is what a replica offers to the parts of its program that show or count it.
 type Host struct {
 	ID, Version string
+	Namespace   string          // of the cluster; "" if it is the usual one
 	Jobs        []string        // the names of those that it serves at first
 	NotReady    func() []string // why it takes no ticks; nothing if it does
 

@@ -28,6 +28,7 @@ type Replica struct {
 	Labels     map[string]string `json:"labels"`
 
 	ConfigSince *string  `json:"config_since" jsonschema:"When it began to serve this set; null from older releases."`
+	Alone       []string `json:"alone" jsonschema:"Jobs that no other replica that takes ticks may run, so none runs while this one restarts; null if a set of jobs is not known, or if no or only one replica takes ticks."`
 	Jobs        *int     `json:"jobs" jsonschema:"How many jobs it serves; null from older releases."`
 	Won         *int64   `json:"won" jsonschema:"Claims since it started; null from older releases."`
 	OffsetMilli *float64 `json:"offset_ms" jsonschema:"Its clock minus that of the store; null if unknown, or from older releases."`
@@ -86,14 +87,24 @@ func NewReplica(r roster.Replica) Replica {
 func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 	list, err := r.Records.Roster.Remembered(ctx)
 	rows, err := rowsOf(list, err, NewReplica)
-	var live []roster.Replica
-	var of []*Replica // their rows, sorted
+	var live, takers []roster.Replica
+	var of, taking []*Replica // their rows, sorted
 	for i := range rows {
 		if rows[i].State != roster.StateLost {
 			live, of = append(live, list[i]), append(of, &rows[i])
 		}
+		if rows[i].TakesTicks(time.Now()) {
+			takers, taking = append(takers, list[i]), append(taking, &rows[i])
+		}
 	}
-	for i, names := range served.Strangers(live, time.Now(), func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) }) {
+	read := func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) }
+	if len(takers) > 1 {
+		alone, _ := served.Alone(takers, read) // else not known
+		for i, names := range alone {
+			taking[i].Alone = append([]string{}, names...)
+		}
+	}
+	for i, names := range served.Strangers(live, time.Now(), read) {
 		of[i].Strangers = append(of[i].Strangers, names...)
 		if i > 0 && of[i].ID == of[i-1].ID {
 			of[i-1].Shared, of[i].Shared = true, true

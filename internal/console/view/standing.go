@@ -21,6 +21,8 @@ type Standing struct {
 	// GoodDropped is when the newest success was due or requested, if the ledger has dropped its record; zero:
 	// it has not, or that is unknown.
 	GoodDropped time.Time
+	// FailureDropped is when the newest of the failures was due or requested whose record the ledger has dropped.
+	FailureDropped time.Time
 	// InARow counts the ticks without success after Good; without Good those that were read.
 	InARow int
 	// Since is the oldest tick that was read, if there are earlier ones, or the ledger has dropped some; else zero.
@@ -31,6 +33,7 @@ type Standing struct {
 
 // standingOf is that of a job with the entries, the newest first.
 func standingOf(newest ledger.Skimmed) (s Standing) {
+	s.FailureDropped = newest.TrimmedFailure
 	if len(newest.Entries) > 0 && (!newest.Rest.IsZero() || !newest.Trimmed.IsZero()) {
 		s.Since = newest.Entries[len(newest.Entries)-1].OrderKey()
 	}

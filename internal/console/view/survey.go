@@ -27,8 +27,11 @@ const (
 	mostInStretch = 100
 	// mostOpen bounds the ticks that are read again since their run was open.
 	mostOpen = 100
-	// readAgainAfter is when reading all again begins: replicas record some misses late.
+	// readAgainAfter is when reading a job again begins: replicas record some misses late.
 	readAgainAfter = 5 * time.Minute
+	// mostAside bounds the jobs that are remembered although the last call did not ask for them:
+	// people who look at different jobs take turns.
+	mostAside = 200
 )
 
 // A Survey remembers what became of the ticks of jobs. Each call of Read reads only new entries, and
@@ -100,13 +103,14 @@ func (e Event) Failed() bool { return slices.Contains(FailedOutcomes(), e.Outcom
 // A survey is what was read of some jobs. It reads each down to the start of the span, and after
 // a while again.
 type survey struct {
-	began time.Time
 	jobs  map[string]*jobSurvey // by key
+	aside map[string]*jobSurvey // others, of earlier calls
 	look  func(context.Context, []ledger.Stretch) ([]ledger.Skimmed, error)
 }
 
 // A jobSurvey is what was read of one job.
 type jobSurvey struct {
+	began   time.Time // when reading it down began
 	from    time.Time // what was since then is known; zero: all of the span
 	until   time.Time // the latest time of which it is
 	next    time.Time // where the survey goes on, downwards; zero: it has read all
@@ -147,23 +151,28 @@ func (p *Survey) Read(ctx context.Context, r Reader, keys []string, newest map[s
 
 // newSurvey continues the last survey, which may be nil.
 func newSurvey(last *survey, keys []string, now time.Time) *survey {
-	if last == nil {
-		last = &survey{began: now}
+	known := map[string]*jobSurvey{}
+	if last != nil {
+		maps.Copy(known, last.aside)
+		maps.Copy(known, last.jobs)
+		maps.DeleteFunc(known, func(_ string, k *jobSurvey) bool { return k.until.Before(now.Add(-SurveySpan)) })
 	}
-	s := &survey{began: last.began, jobs: make(map[string]*jobSurvey, len(keys))}
-	unread := func(key string) bool { return last.jobs[key] != nil && !last.jobs[key].next.IsZero() }
-	again := now.Sub(last.began) > readAgainAfter && !slices.ContainsFunc(keys, unread)
-	if again {
-		s.began = now
-	}
+	s := &survey{jobs: make(map[string]*jobSurvey, len(keys)), aside: known}
 	for _, key := range keys {
-		k := jobSurvey{from: upTo(now).Add(time.Millisecond), until: now, next: upTo(now)}
-		if old := last.jobs[key]; old != nil && !old.until.Before(now.Add(-SurveySpan)) {
-			if k = *old; again {
-				k.next = upTo(now)
+		k := jobSurvey{began: now, from: upTo(now).Add(time.Millisecond), until: now, next: upTo(now)}
+		if old := known[key]; old != nil {
+			if k = *old; k.next.IsZero() && now.Sub(k.began) > readAgainAfter {
+				k.began, k.next = now, upTo(now)
 			}
 		}
 		s.jobs[key] = &k
+		delete(s.aside, key)
+	}
+	byAge := slices.SortedFunc(maps.Keys(s.aside), func(x, y string) int {
+		return cmp.Or(s.aside[x].until.Compare(s.aside[y].until), cmp.Compare(x, y))
+	})
+	for _, key := range byAge[:max(0, len(byAge)-mostAside)] {
+		delete(s.aside, key)
 	}
 	return s
 }

@@ -342,3 +342,51 @@ func TestSurveyReadsWhatIsNew(t *testing.T) {
 		}
 	}
 }
+
+// People who look at different jobs take turns: what one of them has read is not read again for the next.
+func TestSurveyRemembersOthers(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	var entries []ledger.Entry
+	for n := range 40 {
+		for i := range 20 {
+			entries = append(entries, ledger.Entry{Job: fmt.Sprintf("job-%02d", n), Tick: now.Add(-time.Duration(30+i) * time.Minute), Outcome: ledger.Missed})
+		}
+	}
+	r, store := cluster(t, entries)
+	newest := newestOf(t, r)
+	keys := slices.Sorted(maps.Keys(newest))
+	p := new(listing.Survey)
+	look := func(keys []string) int64 {
+		t.Helper()
+		before := store.entries.Load()
+		for {
+			all, err := p.Read(t.Context(), r, keys, newest, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := true
+			for _, key := range keys {
+				known = known && !all[key].Unread && len(misses(all[key])) == 20
+			}
+			if len(all) != len(keys) {
+				t.Fatalf("asked for %d jobs, got %d", len(keys), len(all))
+			}
+			if known {
+				return store.entries.Load() - before
+			}
+		}
+	}
+	ann, bob := keys[:20], keys[15:]
+	if n := look(ann); n < 400 {
+		t.Fatalf("the first look reads %d entries: this test shows nothing", n)
+	}
+	if n := look(bob); n > 420 {
+		t.Errorf("the look at 25 jobs, of which five were known, reads %d entries", n)
+	}
+	for name, keys := range map[string][]string{"ann": ann, "bob": bob} {
+		if n := look(keys); n != 0 {
+			t.Errorf("%s looks again, and %d entries are read again", name, n)
+		}
+	}
+}

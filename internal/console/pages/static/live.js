@@ -16,6 +16,16 @@
     }
   }
 
+  // Counts the last seconds until something comes, by the clock of the replica.
+  let ahead = 0; // the browser's clock
+  function setClock() { ahead = Date.now() - new Date(document.querySelector("footer span time").getAttribute("datetime")); }
+  function count() {
+    for (const e of document.querySelectorAll("[data-count]")) {
+      const s = Math.ceil((new Date(e.getAttribute("datetime")) - Date.now() + ahead) / 1000);
+      if (s < 100) e.textContent = s > 0 ? "in " + s + " s" : "now";
+    }
+  }
+
   // Do not disturb users who fill in a form or select text.
   let touched = false;
   document.addEventListener("input", e => { touched = touched || main().contains(e.target); });
@@ -85,6 +95,7 @@
           if (!footer.contains(document.activeElement)) {
             footer.replaceWith(page.querySelector("footer"));
             addSwitch();
+            setClock();
           }
           document.title = page.title;
           const icon = "link[rel=icon]";
@@ -158,6 +169,8 @@
 
   localTimes();
   addSwitch();
+  setClock();
+  setInterval(count, 1000);
   follow();
   followLog();
   setInterval(() => { if (live && (again || Date.now() - last > 15000)) refresh(); }, 5000);
