@@ -64,7 +64,22 @@ func (b *tab) keepsItsPlace() {
 		b.t.Errorf("updates have scrolled the page: what had the keyboard is at %v", at)
 	}
 	b.isToldOfNewRuns()
+	b.countsDown()
 	b.size(wide, tall)
+}
+
+// countsDown puts a countdown beside what updates replace, and wants the seconds to pass.
+func (b *tab) countsDown() {
+	b.t.Helper()
+	eval[bool](b, `(() => {
+	  window.counter = document.createElement("time");
+	  counter.dataset.count = "";
+	  counter.setAttribute("datetime", new Date(Date.now() + 4000).toISOString());
+	  document.getElementById("menu").append(counter);
+	  return true;
+	})()`)
+	b.wait("some seconds left", `/^in [1-4] s$/.test(counter.textContent)`)
+	b.wait("no seconds left", `counter.textContent === "now"`)
 }
 
 // isToldOfNewRuns reads further down the list of runs: new ones do not move it, and are shown when asked for.

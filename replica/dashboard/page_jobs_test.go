@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
 )
@@ -121,4 +122,17 @@ func TestCancelOfALongRun(t *testing.T) {
 	if text := string(r.ask(operator, "GET", "/jobs/sweep", "").body); strings.Contains(text, `href="/jobs/sweep/cancel"`) {
 		t.Errorf("what does not run can be cancelled: %s", text)
 	}
+}
+
+// The page of a job says when the last failure was whose record has been dropped.
+func TestDroppedFailure(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for n := range 3 {
+		r.run(time.Now().Add(time.Duration(n-5)*time.Minute).Truncate(time.Second), ledger.Succeeded)
+	}
+	const text = "The last failure that the ledger no longer has: the tick of <time"
+	r.shows("/jobs/report", []string{"not succeeded 3"}, []string{text})
+	r.must(r.ledger.Store(t.Context(), "report", jobs.History{Keep: 2}))
+	r.shows("/jobs/report", []string{"not succeeded 0", text}, nil)
 }

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,4 +60,20 @@ func TestPageWithoutAPart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *setup) { c.Control.Records.Roster = noLeft{c.Control.Records.Roster} })
 	r.shows("/replicas", []string{"<b>a</b>", "Those that left: internal error; the log of replica a has the cause"}, nil)
+}
+
+// Who may restart a replica knows which jobs no other one may run meanwhile, or that this is not known.
+func TestRestartOfTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, err := r.roster.Beat(t.Context(), roster.Replica{ID: "b", State: "ready", ConfigHash: "c1", Seen: time.Now(), Labels: map[string]string{"gpu": "yes"}})
+	r.must(err)
+	r.shows("/replicas", []string{"yes, if others serve its jobs: a set of jobs is not known"}, []string{"no other runs"})
+	r.shows("/", []string{"1 of 2 nodes"}, []string{"Any may be restarted."})
+	r.keep("c1", "draw", "1", map[string]any{"labels": map[string]any{"gpu": "yes"}})
+	r.shows("/replicas", []string{`<td data-label="Restart?">no other runs draw meanwhile</td>`, `<td data-label="Restart?">yes</td>`}, nil)
+	rows, _ := get[view.Replica](r, "/api/v1/replicas")
+	if len(rows) != 2 || rows[0].Alone == nil || len(rows[0].Alone) != 0 || !slices.Equal(rows[1].Alone, []string{"draw"}) {
+		t.Errorf("the API: %+v", rows)
+	}
 }
