@@ -28,7 +28,7 @@ type Replica struct {
 	Labels     map[string]string `json:"labels"`
 
 	ConfigSince *string  `json:"config_since" jsonschema:"When it began to serve this set; null from older releases."`
-	Alone       []string `json:"alone" jsonschema:"Jobs that no other replica that takes ticks may run, so none runs while this one restarts; null if a set of jobs is not known, or if no or only one replica takes ticks."`
+	Alone       []string `json:"alone" jsonschema:"Jobs that no other replica may run while this one restarts; null if a set of jobs is not known, or if at most one replica takes ticks."`
 	Jobs        *int     `json:"jobs" jsonschema:"How many jobs it serves; null from older releases."`
 	Won         *int64   `json:"won" jsonschema:"Claims since it started; null from older releases."`
 	OffsetMilli *float64 `json:"offset_ms" jsonschema:"Its clock minus that of the store; null if unknown, or from older releases."`
