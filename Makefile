@@ -126,9 +126,11 @@ race-tools:
 race-engine:
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
 
+# In a workspace what several modules import is read once.
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents
-	@set -e; for m in $(MODULES); do (cd $$m && nice $(CURDIR)/$(GOLANGCI) run ./...); done
+	@rm -rf .tools/lint && mkdir .tools/lint && cd .tools/lint && go work init $(MODULES:%=$(CURDIR)/%)
+	GOWORK=$(CURDIR)/.tools/lint/go.work nice $(GOLANGCI) run $(MODULES:%=%/...)
 
 .PHONY: linters
 linters: $(GOLANGCI)

@@ -72,14 +72,17 @@ func (b *tab) keepsItsPlace() {
 func (b *tab) countsDown() {
 	b.t.Helper()
 	eval[bool](b, `(() => {
-	  window.counter = document.createElement("time");
-	  counter.dataset.count = "";
-	  counter.setAttribute("datetime", new Date(Date.now() + 4000).toISOString());
-	  document.getElementById("menu").append(counter);
+	  window.counters = [60, -60].map(seconds => {
+	    const e = document.createElement("time");
+	    e.dataset.count = "";
+	    e.setAttribute("datetime", new Date(Date.now() + seconds * 1000).toISOString());
+	    document.getElementById("menu").append(e);
+	    return e;
+	  });
 	  return true;
 	})()`)
-	b.wait("some seconds left", `/^in [1-4] s$/.test(counter.textContent)`)
-	b.wait("no seconds left", `counter.textContent === "now"`)
+	b.wait("some seconds left", `/^in [1-5]?[0-9] s$/.test(counters[0].textContent)`)
+	b.wait("no seconds left", `counters[1].textContent === "due"`)
 }
 
 // isToldOfNewRuns reads further down the list of runs: new ones do not move it, and are shown when asked for.

@@ -75,11 +75,11 @@ func Apart(a, b roster.Replica, read func(hash string) (roster.JobSet, error)) (
 	return names, nil
 }
 
-// Alone returns, for each of the replicas that take ticks, the jobs that none of the others may run: they
+// Alone returns, for each of the replicas that take ticks, at least one, the jobs that none of the others may run: they
 // do not serve them, or lack a label. Its error is of a set that cannot be read.
 func Alone(takers []roster.Replica, read func(hash string) (roster.JobSet, error)) ([][]string, error) {
 	names := make([][]string, len(takers))
-	if !slices.ContainsFunc(takers, func(r roster.Replica) bool {
+	if takers[0].ConfigHash != "" && !slices.ContainsFunc(takers, func(r roster.Replica) bool {
 		return r.ConfigHash != takers[0].ConfigHash || !maps.Equal(r.Labels, takers[0].Labels)
 	}) {
 		return names, nil

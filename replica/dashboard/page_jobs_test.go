@@ -131,7 +131,7 @@ func TestDroppedFailure(t *testing.T) {
 	for n := range 3 {
 		r.run(time.Now().Add(time.Duration(n-5)*time.Minute).Truncate(time.Second), ledger.Succeeded)
 	}
-	const text = "The last failure that the ledger no longer has: the tick of <time"
+	const text = "The newest failure whose record was dropped: <time"
 	r.shows("/jobs/report", []string{"not succeeded 3"}, []string{text})
 	r.must(r.ledger.Store(t.Context(), "report", jobs.History{Keep: 2}))
 	r.shows("/jobs/report", []string{"not succeeded 0", text}, nil)

@@ -68,10 +68,11 @@ func TestRestartOfTheOnlyOne(t *testing.T) {
 	r := newRig(t)
 	_, err := r.roster.Beat(t.Context(), roster.Replica{ID: "b", State: "ready", ConfigHash: "c1", Seen: time.Now(), Labels: map[string]string{"gpu": "yes"}})
 	r.must(err)
-	r.shows("/replicas", []string{"yes, if others serve its jobs: a set of jobs is not known"}, []string{"no other runs"})
-	r.shows("/", []string{"1 of 2 nodes"}, []string{"Any may be restarted."})
+	r.shows("/replicas", []string{"yes, if others may run its jobs: a set of jobs is not known"}, []string{"no other runs"})
+	r.shows("/", []string{"Any may be restarted if others may run its jobs: a set of jobs is not known."}, nil)
 	r.keep("c1", "draw", "1", map[string]any{"labels": map[string]any{"gpu": "yes"}})
 	r.shows("/replicas", []string{`<td data-label="Restart?">no other runs draw meanwhile</td>`, `<td data-label="Restart?">yes</td>`}, nil)
+	r.shows("/", []string{"Some alone may run a job: see Replicas before a restart."}, nil)
 	rows, _ := get[view.Replica](r, "/api/v1/replicas")
 	if len(rows) != 2 || rows[0].Alone == nil || len(rows[0].Alone) != 0 || !slices.Equal(rows[1].Alone, []string{"draw"}) {
 		t.Errorf("the API: %+v", rows)

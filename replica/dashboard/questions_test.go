@@ -6,11 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/store/health"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
+	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 // The overview of a thousand jobs, one of which ticks each second, answers without a click: which rare one failed a
@@ -43,6 +46,21 @@ func TestOverviewOfAThousandJobs(t *testing.T) {
 		"2 jobs fail: invoices and report", `<tr id="need-invoices">`, "25 h ago · last good 8 days ago", "no space left on device",
 		"<b>calm-700</b> <span>the partner moves</span><small>ann", "and 962 more",
 	}, []string{`<tr id="need-heartbeat">`})
+}
+
+// upNode is the one of the few that is up.
+type upNode struct{ fewNodes }
+
+func (n upNode) Inspect(ctx context.Context) []health.Node { return n.fewNodes.Inspect(ctx)[:1] }
+
+// A new cluster counts down to its first tick.
+func TestFirstMinute(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *setup) { // of what the rig has recorded nothing is known
+		c.Control.Records.Ledger, c.Control.Records.Commands = schedtest.NewLedger(new(locktest.Memory)), new(schedtest.Commands)
+		c.Control.Health = upNode{}
+	})
+	r.shows("/", []string{"No job has had a tick yet. The first is that of report, at ", `<p class="first">First tick <time datetime="`, `" data-count>in `}, nil)
 }
 
 // ran lets a job run; it fails if why is not empty.

@@ -76,7 +76,7 @@ func restartOf(r view.Replica, takers int, now time.Time) string {
 	case takes && takers == 1:
 		answer = "no other takes ticks meanwhile"
 	case takes && r.Alone == nil:
-		answer = "yes, if others serve its jobs: a set of jobs is not known"
+		answer = "yes, if others may run its jobs: a set of jobs is not known"
 	case len(r.Alone) > 0:
 		answer = "no other runs " + view.And(r.Alone) + " meanwhile"
 	}

@@ -122,14 +122,14 @@ func (data *clusterData) byTrouble() []string {
 		}
 		return at
 	}
-	ticked := func(key string) int {
-		if data.newest[key].IsZero() {
-			return 0
-		}
-		return 1
-	}
 	slices.SortStableFunc(keys, func(x, y string) int {
-		return cmp.Or(cmp.Compare(need[y], need[x]), last(y).Compare(last(x)), cmp.Compare(ticked(y), ticked(x)))
+		if order := cmp.Or(cmp.Compare(need[y], need[x]), last(y).Compare(last(x))); order != 0 || data.newest[x].IsZero() == data.newest[y].IsZero() {
+			return order
+		}
+		if data.newest[x].IsZero() {
+			return 1
+		}
+		return -1
 	})
 	return keys
 }

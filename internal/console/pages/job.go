@@ -70,12 +70,11 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 		shown.NoPolicies = v.why(err)
 	}
 	shown.Policies = policies.InWords()
-	if shown.Running, err = v.isRunning(ctx, ticks); err != nil {
-		return nil, err
-	}
+	running := v.runningOf(ctx, ticks)
+	shown.Running = running != nil
 	period := periodOf(detail.Next)
 	shown.Next = detail.Next[:min(len(detail.Next), nextOfJob)]
-	shown.Status = v.jobStatus(latest, ticks.Items, period)
+	shown.Status = v.jobStatus(latest, ticks.Items, running, period)
 	v.Level = shown.Status.Level
 	shown.Noted = strings.HasSuffix(shown.Status.Text, skippedFor+shown.Paused)
 	shown.Dots = newDotChart(v.then(), ticks.Items, period, policies.Limit())
@@ -83,19 +82,28 @@ func loadJob(ctx context.Context, v *visit) (any, error) {
 	return shown, nil
 }
 
-// isRunning reports whether a run of the job goes on, of which these are the latest ticks. Its tick may be before those,
-// if they were skipped since.
-func (v *visit) isRunning(ctx context.Context, latest view.Page[view.Tick]) (bool, error) {
-	for _, t := range latest.Items {
-		if t.Outcome == ledger.Running {
-			return true, nil
+// runningOf is the run of the job that goes on, of which these are the latest ticks; nil: none is known. Its tick may be
+// before those, if they were skipped since.
+func (v *visit) runningOf(ctx context.Context, latest view.Page[view.Tick]) *view.Run {
+	if r := runningIn(latest.Items); r != nil || latest.Next == nil {
+		return r
+	}
+	runs, _ := rows[view.Run](ctx, v, "/jobs/{job}/runs", url.Values{"limit": {"5"}}) // else the page does without
+	for _, r := range runs.Items {
+		if r.Outcome == ledger.Running {
+			return &r
 		}
 	}
-	if latest.Next == nil {
-		return false, nil
+	return nil
+}
+
+func runningIn(ticks []view.Tick) *view.Run {
+	for _, t := range ticks {
+		if t.Outcome == ledger.Running {
+			return &t.Run
+		}
 	}
-	runs, err := rows[view.Run](ctx, v, "/jobs/{job}/runs", url.Values{"limit": {"5"}})
-	return slices.ContainsFunc(runs.Items, func(r view.Run) bool { return r.Outcome == ledger.Running }), err
+	return nil
 }
 
 // periodOf is the time between each two of the next ticks; 0: it differs.
@@ -123,8 +131,9 @@ func took(ticks []view.Tick, now time.Time) (list []time.Duration) {
 // isTrouble reports whether a tick is over, and did not succeed.
 func isTrouble(t view.Tick) bool { return slices.Contains(view.UnsuccessfulOutcomes(), t.Outcome) }
 
-// jobStatus says in a sentence how a job is, of which these are the latest ticks, the newest first.
-func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) line {
+// jobStatus says in a sentence how a job is, of which these are the latest ticks, the newest first, and the run that
+// goes on; nil: none.
+func (v *visit) jobStatus(j view.Job, ticks []view.Tick, running *view.Run, period time.Duration) line {
 	durations := took(ticks, v.Now)
 	slower := trendOf(durations)
 	ended, bad := 0, 0
@@ -136,7 +145,6 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 			bad++
 		}
 	}
-	running := slices.IndexFunc(ticks, func(t view.Tick) bool { return t.Outcome == ledger.Running })
 	switch last := j.Standing.Last; {
 	case !j.Live:
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "No replica serves this job."}}
@@ -154,15 +162,15 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, period time.Duration) l
 			text += " It ticks every " + view.Span(period) + "."
 		}
 		return line{Sentence: view.Sentence{Level: view.Warn, Text: text}}
-	case running >= 0:
-		text := "It runs on " + view.Text(ticks[running].Replica)
-		if d, known := ticks[running].Took(v.asOf()); known {
+	case running != nil:
+		text := "It runs on " + view.Text(running.Replica)
+		if d, known := running.Took(v.asOf()); known {
 			text += " for " + view.Span(max(0, d))
 		}
 		if len(durations) >= leastRuns {
 			text += ", usually " + view.Span(view.Quantile(durations, 0.5))
 		}
-		return line{view.Sentence{Level: view.Good, Text: text + "."}, v.To("/runs", ticks[running].Page)}
+		return line{view.Sentence{Level: view.Good, Text: text + "."}, v.To("/runs", view.Text(running.ID))}
 	case len(ticks) == 0:
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: "It has not run yet."}}
 	case ended == 0 || last.Tick.IsZero():

@@ -68,10 +68,13 @@ func TestJobStatus(t *testing.T) {
 		{view.Job{Live: true}, ran(old...), view.Warn, "It succeeds, and takes longer: the median of the newer 5 runs 9.0 s, of the 5 before them 4.0 s. It ticks every 1 min.", ""},
 		{view.Job{Live: true}, ran(-2, 4, 4, 4, 4, 4), view.Good, "It runs on a for 30 s, usually 4.0 s.", ""},
 	} {
-		got := v.jobStatus(c.job, c.ticks, time.Minute)
+		got := v.jobStatus(c.job, c.ticks, runningIn(c.ticks), time.Minute)
 		if got.Level != c.level || got.Text != c.want || c.within != "" && got.More != c.within {
 			t.Errorf("%s: %q (%q), want %s: %q (%q)", got.Level, got.Text, got.More, c.level, c.want, c.within)
 		}
+	}
+	if got := v.jobStatus(view.Job{Live: true}, ran(-3, -3), runningIn(ran(-2)), time.Minute); got.Text != "It runs on a for 30 s." || got.Path == "" {
+		t.Errorf("a run before the latest ticks: %+v", got)
 	}
 }
 
@@ -148,7 +151,7 @@ func TestRestart(t *testing.T) {
 		"no other takes ticks meanwhile; its runs (backup) have drain_timeout to end": restartOf(busy, 1, noon),
 		"yes":                                   restartOf(idle, 1, noon),
 		"no other runs gpu and mails meanwhile": restartOf(alone, 2, noon),
-		"yes, if others serve its jobs: a set of jobs is not known": restartOf(unsure, 2, noon),
+		"yes, if others may run its jobs: a set of jobs is not known": restartOf(unsure, 2, noon),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -260,8 +260,8 @@ func (data *clusterData) needLine() line {
 	return line{}
 }
 
-// ticked reports whether a job has had a tick.
-func (data *clusterData) ticked() bool {
+// anyTicked reports whether a job has had a tick.
+func (data *clusterData) anyTicked() bool {
 	for _, at := range data.newest {
 		if !at.IsZero() {
 			return true
@@ -270,12 +270,13 @@ func (data *clusterData) ticked() bool {
 	return false
 }
 
-// first is the first tick of a cluster without one so far; nil if there were some, or none is planned.
+// first is the first tick of a cluster without one so far; nil if there were some, or none is planned that will run.
 func (data *clusterData) first() *view.Next {
-	if data.ticked() || len(data.next) == 0 {
+	i := slices.IndexFunc(data.next, func(n view.Next) bool { return n.Paused == nil })
+	if i < 0 || data.anyTicked() {
 		return nil
 	}
-	return &data.next[0]
+	return &data.next[i]
 }
 
 // fineLine is the status of a cluster with nothing that needs anybody.
@@ -292,8 +293,10 @@ func (data *clusterData) fineLine() line {
 		return line{view.Sentence{Level: view.Calm, Text: "No replica serves a job yet."}, data.To("/replicas")}
 	case n != nil:
 		at := view.Time(cmp.Or(n.Start, &n.Tick))
-		return line{view.Sentence{Level: view.Calm, Text: "No job has had a tick yet. The first is that of " + n.Job + ", " + ago(at.Sub(data.Now)) + ", at " + data.clock(at) + "."}, data.To("/jobs", n.Job)}
-	case !data.ticked():
+		return line{view.Sentence{Level: view.Calm, Text: "No job has had a tick yet. The first is that of " + n.Job + ", at " + data.clock(at) + "."}, data.To("/jobs", n.Job)}
+	case !data.anyTicked() && len(data.next) > 0:
+		return line{view.Sentence{Level: view.Calm, Text: "No job has had a tick yet, and all next ones are paused."}, data.To("/jobs")}
+	case !data.anyTicked():
 		return line{view.NoTickPlanned(), data.To("/jobs")}
 	}
 	return line{view.Sentence{Level: view.Good, Text: "Nothing needs you: of " + view.Count(live, "job", "jobs") + " no last tick failed or was missed."}, data.To("/jobs")}

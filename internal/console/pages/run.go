@@ -32,7 +32,7 @@ type runPage struct {
 	NoLog        string         // why there is no Log
 	Before       string         // addresses of the tick before, and of the next one
 	After        string
-	NoNeighbours string // why these are not known
+	NoNeighbours string // why not all of these are known
 	Again        string // of a form that runs it again, or for the first time
 	Going        bool
 	Follow       string // address of the live log
@@ -111,7 +111,7 @@ func (shown *runPage) findNeighbours(ctx context.Context, v *visit) error {
 			shown.After = v.To("/runs", later[n-1].Page)
 			return nil
 		case n == 0 && bounds.Has("until"):
-			window *= most
+			window *= 5
 		case n == 0:
 			return nil
 		case bounds.Has("until"):

@@ -406,9 +406,9 @@ func (data *clusterData) replicaCounter() counter {
 	case ready == 1:
 		c.About += " While it restarts, no tick starts" + runs + "."
 	case slices.ContainsFunc(data.replicas.Items, func(r view.Replica) bool { return len(r.Alone) > 0 }):
-		c.About += " Some run jobs that no other runs: see there before a restart" + runs + "."
+		c.About += " Some alone may run a job: see Replicas before a restart" + runs + "."
 	case slices.ContainsFunc(data.replicas.Items, func(r view.Replica) bool { return r.TakesTicks(data.asOf()) && r.Alone == nil }):
-		c.About += " Any may be restarted if others serve its jobs: a set of jobs is not known" + runs + "."
+		c.About += " Any may be restarted if others may run its jobs: a set of jobs is not known" + runs + "."
 	default:
 		c.About += " Any may be restarted" + runs + "."
 	}

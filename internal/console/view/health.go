@@ -208,7 +208,7 @@ func FailedOutcomes() []ledger.Outcome {
 	return []ledger.Outcome{ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted}
 }
 
-// UnsuccessfulOutcomes are the outcomes of ticks that are over, and were to succeed.
+// UnsuccessfulOutcomes are the outcomes of ticks that are over, without a success and not skipped.
 func UnsuccessfulOutcomes() []ledger.Outcome {
 	return append(FailedOutcomes(), ledger.Missed, ledger.Cancelled)
 }

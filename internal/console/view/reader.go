@@ -177,6 +177,34 @@ type DirectoryCache struct {
 
 	mu   sync.Mutex
 	last *reading
+	sets map[string]roster.JobSet // by hash, under which a set never changes
+}
+
+// mostSets bounds the sets of jobs that are kept.
+const mostSets = 4
+
+// set returns a kept set of jobs, or reads it.
+func (s *DirectoryCache) set(hash string, read func(hash string) (roster.JobSet, error)) (roster.JobSet, error) {
+	if s == nil {
+		return read(hash)
+	}
+	s.mu.Lock()
+	set, kept := s.sets[hash]
+	s.mu.Unlock()
+	if kept {
+		return set, nil
+	}
+	set, err := read(hash)
+	if err != nil {
+		return set, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sets == nil || len(s.sets) >= mostSets {
+		s.sets = map[string]roster.JobSet{}
+	}
+	s.sets[hash] = set
+	return set, nil
 }
 
 // A reading is a read of the directory, finished or not.

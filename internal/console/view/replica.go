@@ -97,7 +97,9 @@ func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 			takers, taking = append(takers, list[i]), append(taking, &rows[i])
 		}
 	}
-	read := func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) }
+	read := func(hash string) (roster.JobSet, error) {
+		return r.Cache.set(hash, func(hash string) (roster.JobSet, error) { return r.storedSet(ctx, hash) })
+	}
 	if len(takers) > 1 {
 		alone, _ := served.Alone(takers, read) // else not known
 		for i, names := range alone {

@@ -3,12 +3,14 @@ package view_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/roster"
+	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 // seenLately are the replicas that a roster knows.
@@ -93,5 +95,52 @@ func TestSkewedReplicaIsShownByTheNodesClocks(t *testing.T) {
 	}
 	if got := (view.Replica{State: roster.StateDraining}).Problem(); got != "is draining" {
 		t.Errorf("draining: %q", got)
+	}
+}
+
+// countedSets count the reads of sets of jobs.
+type countedSets struct {
+	roster.JobSets
+	reads int
+}
+
+func (s *countedSets) JobSet(ctx context.Context, hash string) ([]byte, error) {
+	s.reads++
+	return s.JobSets.JobSet(ctx, hash)
+}
+
+// Which jobs a replica alone may run is not read again at each look: a set of jobs never changes.
+func TestAloneIsReadOnce(t *testing.T) {
+	t.Parallel()
+	peers := new(schedtest.Roster)
+	sets := &countedSets{JobSets: peers}
+	r := view.Reader{Records: store.Records{Roster: peers, JobSets: sets}, Cache: &view.DirectoryCache{}}
+	for id, labels := range map[string]map[string]string{"a": nil, "b": {"gpu": "yes"}} {
+		if _, err := peers.Beat(t.Context(), roster.Replica{ID: id, State: roster.StateReady, ConfigHash: "c", Labels: labels}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func() []view.Replica {
+		t.Helper()
+		rows, err := r.Replicas(t.Context())
+		if err != nil || len(rows) != 2 {
+			t.Fatal(rows, err)
+		}
+		return rows
+	}
+	if rows := look(); rows[0].Alone != nil || sets.reads != 1 {
+		t.Errorf("before the set is known: %q after %d reads", rows[0].Alone, sets.reads)
+	}
+	packed, err := roster.PackJobs(1, slices.Values([]roster.JobText{{Key: "draw", Name: "draw", Settings: map[string]any{"labels": map[string]any{"gpu": "yes"}}}}))
+	if err == nil {
+		err = peers.KeepSet(t.Context(), "c", packed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if rows := look(); !slices.Equal(rows[1].Alone, []string{"draw"}) || rows[0].Alone == nil || sets.reads != 2 {
+			t.Errorf("%q and %q after %d reads", rows[0].Alone, rows[1].Alone, sets.reads)
+		}
 	}
 }

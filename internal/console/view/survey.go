@@ -31,7 +31,7 @@ const (
 	readAgainAfter = 5 * time.Minute
 	// mostAside bounds the jobs that are remembered although the last call did not ask for them:
 	// people who look at different jobs take turns.
-	mostAside = 200
+	mostAside = 100
 )
 
 // A Survey remembers what became of the ticks of jobs. Each call of Read reads only new entries, and
@@ -128,7 +128,8 @@ func (p *Survey) Read(ctx context.Context, r Reader, keys []string, newest map[s
 	if now.UnixMilli()-large > readAgainAfter.Milliseconds() && p.large.CompareAndSwap(large, now.UnixMilli()) {
 		most = surveyedAtOnce
 	}
-	s := newSurvey(p.known.Load(), keys, now)
+	last := p.known.Load()
+	s := newSurvey(last, keys, now)
 	s.look = r.Records.Ledger.Search
 	if p.Plain {
 		s.look = func(ctx context.Context, ask []ledger.Stretch) ([]ledger.Skimmed, error) {
@@ -144,6 +145,13 @@ func (p *Survey) Read(ctx context.Context, r Reader, keys []string, newest map[s
 	all := make(map[string]Past, len(keys))
 	for key, k := range s.jobs {
 		all[key] = k.past(now.Add(-SurveySpan))
+	}
+	if other := p.known.Load(); other != last { // of somebody who looked at the same time
+		for key, k := range other.jobs {
+			if s.jobs[key] == nil {
+				s.aside[key] = k
+			}
+		}
 	}
 	p.known.Store(s)
 	return all, nil

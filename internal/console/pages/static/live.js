@@ -22,7 +22,7 @@
   function count() {
     for (const e of document.querySelectorAll("[data-count]")) {
       const s = Math.ceil((new Date(e.getAttribute("datetime")) - Date.now() + ahead) / 1000);
-      if (s < 100) e.textContent = s > 0 ? "in " + s + " s" : "now";
+      if (s < 100) e.textContent = s > 0 ? "in " + s + " s" : s > -5 ? "now" : "due";
     }
   }
 
@@ -101,6 +101,7 @@
           const icon = "link[rel=icon]";
           if (document.querySelector(icon).href !== page.querySelector(icon).href) document.querySelector(icon).replaceWith(page.querySelector(icon));
           localTimes();
+          count();
           followLog();
         }
       }
@@ -170,6 +171,7 @@
   localTimes();
   addSwitch();
   setClock();
+  count();
   setInterval(count, 1000);
   follow();
   followLog();
