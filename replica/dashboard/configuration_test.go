@@ -52,7 +52,7 @@ func TestSourcesOfSettings(t *testing.T) {
 	})
 	r.shows("/configuration", []string{
 		`<code>15s</code></td><td data-label="Source">config.yaml:12</td>`, `<td data-label="Source">&lt;/script&gt;`,
-		`<td data-label="Setting"><code>replica.labels.c</code></td><td data-label="Value"><code>y</code></td><td data-label="Default"><code></code></td><td data-label="Source"><span class="empty">unknown</span></td>`,
+		`<td data-label="Setting"><code>replica.labels.c</code></td><td data-label="Value"><code>y</code></td><td data-label="Default"></td><td data-label="Source"><span class="empty">unknown</span></td>`,
 	}, []string{"config.yaml:13", hostile})
 	var shown struct{ Sources map[string]string }
 	r.must(json.Unmarshal(r.ask(viewer, http.MethodGet, "/api/v1/configuration", "").body, &shown))

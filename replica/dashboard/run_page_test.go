@@ -39,7 +39,7 @@ func TestRunPage(t *testing.T) {
 	page := r.page(e.ID())
 	for _, want := range []string{
 		"won 2/3 votes in 2 rounds", "node 2 of a list that has changed since", "unreachable", "39 times, and 1 attempt failed", "the least validity left was 4.0 s",
-		"The last 2 are shown.", "2 of 3 nodes, 9.0 s left", `<g class="good"><title>`, `<g class="bad"><title>`, "data-follow=", "Refresh", "alert(&#34;x&#34;)", "40 times, last at this time; 1 attempt failed",
+		"The last 2 are shown.", "2 of 3 nodes, 9.0 s left", `<g class="good"><title>`, `<g class="bad"><title>`, "data-follow=", "Refresh", "alert(&#34;x&#34;)", "39 times; 1 attempt failed; the last attempt was at this time",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -204,10 +204,11 @@ func claimText(t view.Tick) string {
 
 func extendedStep(b *view.Beats) step {
 	last := b.Last[len(b.Last)-1]
-	about, m := view.Count(b.Count, "time", "times")+", last at this time", mark{"good", "✓", "done"}
+	about, m := view.Count(b.Count-b.Failed, "time", "times"), mark{"good", "✓", "done"}
 	if b.Failed > 0 {
 		about, m = about+"; "+view.Count(b.Failed, "attempt", "attempts")+" failed", mark{"warn", "!", "some failed"}
 	}
+	about += "; the last attempt was at this time"
 	return step{"Extended", &last.At, about, m}
 }
 
