@@ -116,7 +116,7 @@ func TestCancelOfALongRun(t *testing.T) {
 	for n := range 60 {
 		r.record(ledger.Entry{Job: "report", Tick: time.Now().Add(time.Duration(n-60) * time.Second).Truncate(time.Second), Trigger: ledger.BySchedule, Outcome: ledger.Skipped})
 	}
-	if text := string(r.ask(operator, "GET", "/jobs/report", "").body); !strings.Contains(text, `href="/jobs/report/cancel"`) {
+	if text := string(r.ask(operator, "GET", "/jobs/report", "").body); !strings.Contains(text, `href="/jobs/report/cancel"`) || !strings.Contains(text, "It runs on a for 2 min") || !strings.Contains(text, "Its ticks are skipped: paused") {
 		t.Errorf("it cannot be cancelled: %s", text)
 	}
 	if text := string(r.ask(operator, "GET", "/jobs/sweep", "").body); strings.Contains(text, `href="/jobs/sweep/cancel"`) {

@@ -154,7 +154,7 @@ func (v *visit) jobStatus(j view.Job, ticks []view.Tick, running *view.Run, peri
 			l.Level = view.Bad
 		}
 		return l
-	case j.Paused != nil:
+	case j.Paused != nil && running == nil: // else the page says it below
 		return line{Sentence: view.Sentence{Level: view.Calm, Text: skippedFor + *j.Paused}}
 	case slower != nil && slower.factor > 1:
 		text := "It succeeds, and takes longer: the " + slower.Word[len("slower: "):] + "."

@@ -65,6 +65,7 @@ func TestJobStatus(t *testing.T) {
 		{stands(ledger.Missed, 2, false), ran(0, 0), view.Warn, "The last tick: missed · 1 min ago · 2 in a row · no success in the ledger", ""},
 		{dropped, ran(-1, -1, -1), view.Bad, "The last tick: failed · 1 min ago · at least 3 in a row · last good 12 days ago, no longer in the ledger", "no disk"},
 		{view.Job{Live: true, Paused: &good}, ran(1), view.Calm, "Its ticks are skipped: " + good, ""},
+		{view.Job{Live: true, Paused: &good}, ran(-2, 1), view.Good, "It runs on a for 30 s.", ""},
 		{view.Job{Live: true}, ran(old...), view.Warn, "It succeeds, and takes longer: the median of the newer 5 runs 9.0 s, of the 5 before them 4.0 s. It ticks every 1 min.", ""},
 		{view.Job{Live: true}, ran(-2, 4, 4, 4, 4, 4), view.Good, "It runs on a for 30 s, usually 4.0 s.", ""},
 	} {
