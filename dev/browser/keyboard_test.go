@@ -31,6 +31,7 @@ func testKeyboard(t *testing.T, browser *chromium, home string) {
 	}
 
 	b.keys()
+	b.strips()
 
 	b.open("/jobs/nightly-report")
 	b.press(kb.Tab)
@@ -78,6 +79,32 @@ func (b *tab) keys() {
 	b.wait("Escape closes them", `!document.getElementById("keys").open`)
 	b.press(kb.Enter)
 	b.wait("Enter opens the job", `location.href === `+quote(first))
+}
+
+// strips goes from tick to tick on the overview, whose strips are one stop.
+func (b *tab) strips() {
+	b.t.Helper()
+	const tip = `(document.getElementById("tip") || {}).textContent || ""`
+	b.open("/?range=24h")
+	if n := eval[int](b, `document.querySelectorAll(".cells[tabindex='0']").length`); n != 1 {
+		b.t.Errorf("%d strips are stops of the Tab key", n)
+	}
+	eval[bool](b, `document.querySelector(".cells[tabindex='0']").focus() === undefined`)
+	first := eval[string](b, tip)
+	b.press(kb.ArrowDown)
+	below := eval[string](b, tip)
+	if at := eval[int](b, `[...document.querySelectorAll(".cells")].indexOf(document.activeElement)`); at != 1 || first == "" || below == "" {
+		b.t.Errorf("the keyboard is in strip %d, which says %q; the first one says %q", at, below, first)
+	}
+	b.press(kb.ArrowUp)
+	b.press(kb.ArrowLeft)
+	if at := eval[int](b, `[...document.querySelectorAll(".cells")].indexOf(document.activeElement)`); at != 0 || eval[string](b, tip) == "" {
+		b.t.Errorf("the keyboard is in strip %d, and nothing is said", at)
+	}
+	b.press(kb.Tab)
+	if left := eval[string](b, tip); left != "" {
+		b.t.Errorf("what a strip says stays: %q", left)
+	}
 }
 
 // walks goes through all stops of a page, each after the one before it.

@@ -63,9 +63,17 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	r.must(r.roster.Publish(t.Context(), infos))
-	for path, most := range map[string]int{"/?range=1h": 12 << 10, "/static/style.css": 5 << 10, "/static/live.js": 3 << 10, "/static/idiomorph.js": 4 << 10, "/static/keys.js": 1 << 10} {
-		if a := r.ask(viewer, "GET", path, "", packed); a.status != http.StatusOK || len(a.body) > most {
-			t.Errorf("%s: %d, %d bytes of %d", path, a.status, len(a.body), most)
+	scripts := []string{"/static/live.js", "/static/idiomorph.js", "/static/keys.js"}
+	for most, paths := range map[int][]string{12 << 10: {"/?range=1h"}, 5 << 10: {"/static/style.css"}, 7 << 10: scripts} {
+		sum := 0
+		for _, path := range paths {
+			a := r.ask(viewer, "GET", path, "", packed)
+			if sum += len(a.body); a.status != http.StatusOK || bytes.Contains(unpacked(t, a), []byte("\n  ")) {
+				t.Errorf("%s: %d, or it has indents", path, a.status)
+			}
+		}
+		if sum > most {
+			t.Errorf("%q: %d bytes of %d", paths, sum, most)
 		}
 	}
 }

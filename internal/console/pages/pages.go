@@ -18,6 +18,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -190,6 +191,9 @@ func (p *Pages) render(w http.ResponseWriter, v *visit, status int) {
 //go:embed static
 var staticFiles embed.FS
 
+// besides is what browsers do not need: comments on lines of their own, and indents.
+var besides = regexp.MustCompile(`(?m)^[ \t]*//.*\n|^[ \t]+`)
+
 // A file is a static file. It needs no login.
 type file struct {
 	text []byte
@@ -207,7 +211,7 @@ func readFiles() (map[string]file, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: %w", err)
 		}
-		files[e.Name()] = newFile(text)
+		files[e.Name()] = newFile(besides.ReplaceAll(text, nil))
 	}
 	icon := string(files["icon.svg"].text)
 	files["icon-bad.svg"] = newFile([]byte(strings.Replace(icon, "#1f5fbf", "#c4232c", 1)))

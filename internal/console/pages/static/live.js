@@ -36,7 +36,7 @@
   // What stays the same keeps its focus, its scroll position, and whether it is open.
   const morph = {
     ignoreActiveValue: true,
-    callbacks: { beforeAttributeUpdated: (name, e) => !(name === "open" && e.tagName === "DETAILS") },
+    callbacks: { beforeAttributeUpdated: (name, e) => name !== "tabindex" && !(name === "open" && e.tagName === "DETAILS") },
   };
 
   // A page that cannot be reloaded stays, with a note that it is old.
