@@ -62,10 +62,9 @@ checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vuln
 
 .PHONY: modules
 modules: deps ## the tests that need more than redis-server
-	go test $(RACE) -short -vet=off -count=1 -tags promtool ./scheduler/metrics
-	go test $(RACE) -short -vet=off -count=1 -tags systemd ./dev/release
-	@rc=0; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
-		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(RACE) -short -vet=off -count=1 -timeout 20m ./...) || rc=1; done; exit $$rc
+	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
+	go test -short -vet=off -count=1 -tags systemd ./dev/release
+	$(call each,$(filter-out .,$(MODULES)))
 
 .PHONY: proof
 proof: ## all that speaks for a promise: race, models, simulation, planted bugs, campaigns; writes docs/results
@@ -111,20 +110,28 @@ gallery: ## write the pictures of docs/gallery anew
 	@.ci/deps redis-server postgres chromium
 	cd dev/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
-.PHONY: race race-product race-tools race-engine
-race: ## all tests; those of the product and of the other modules with the race detector
-	@.ci/deps redis-server gcc postgres
-	$(MAKE) --keep-going race-product race-tools race-engine modules RACE=-race
+# Of our own tools only the kits: the others say nothing about the product.
+.PHONY: race race-product race-kits race-engine race-stores
+race: ## the tests of the product, its stores and kits, with the race detector
+	@.ci/deps redis-server gcc postgres pgbouncer etcd zkServer.sh mariadbd promtool
+	$(MAKE) --keep-going race-product race-kits race-engine race-stores
 
 race-product:
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m -skip '^TestPagesAreBounded$$' $(filter-out $(TOOLS) $(PARSERS),$(shell go list ./...))
 
-race-tools:
-	go test $(PARALLEL) -vet=off -count=1 -timeout 30m $(filter-out %/dev/sim,$(TOOLS)) $(PARSERS) # sim has a part of its own
-	go test -vet=off -count=1 -timeout 30m -run '^TestPagesAreBounded$$' ./replica # it counts, for minutes
+race-kits:
+	go test $(PARALLEL) -vet=off -count=1 -timeout 30m ./dev/testkit/... $(PARSERS)
 
 race-engine:
 	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
+
+race-stores:
+	go test -race -short -vet=off -count=1 -tags promtool ./scheduler/metrics
+	$(call each,./stores/etcd ./stores/zookeeper ./dev/integration,-race)
+
+# The tests of these modules, all of them also after a failure.
+each = @rc=0; for m in $(1); do echo "== $$m"; \
+	(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(2) -short -vet=off -count=1 -timeout 20m ./...) || rc=1; done; exit $$rc
 
 # In a workspace what several modules import is read once.
 .PHONY: lint
@@ -174,9 +181,9 @@ models: ## check all models, an hour
 	$(MAKE) model WHOLE=1
 
 .PHONY: mutants
-mutants: ## plant bugs one at a time and see that the tests notice each
+mutants: ## plant bugs one at a time and see that the tests notice each (CLEAN=no: another part runs them without)
 	@.ci/deps redis-server gcc git postgres pgbouncer etcd zkServer.sh promtool
-	go run ./dev/mutants
+	go run ./dev/mutants $(if $(CLEAN),-clean=false)
 
 .PHONY: sim
 sim: ## simulate whole clusters, hundreds of worlds a minute, and claims of locks, from FIRST on

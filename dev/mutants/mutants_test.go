@@ -211,7 +211,7 @@ func TestBite(t *testing.T) {
 }
 
 // Tests that fail anyway catch nothing.
-func TestBiteWantsCleanTests(t *testing.T) {
+func TestBaselineWantsCleanTests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := write(dir, tiny); err != nil {
@@ -221,9 +221,9 @@ func TestBiteWantsCleanTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := []plant{{"wrong", in(".", "TestDouble"), []edit{{"tiny.go", "5 * n", "3 * n"}}}}
-	err := bite(t.Context(), new(bytes.Buffer), []string{dir}, list)
+	err := baseline(t.Context(), new(bytes.Buffer), []string{dir}, list)
 	if err == nil || !strings.Contains(err.Error(), "fails without any plant") {
-		t.Errorf("bite = %v, want that the tests fail without any plant", err)
+		t.Errorf("baseline = %v, want that the tests fail without any plant", err)
 	}
 }
 

@@ -67,6 +67,9 @@ func choose(names []string, all bool) ([]part, error) {
 	var chosen []part
 	for _, p := range parts {
 		if slices.Contains(names, p.name) || len(names) == 0 && (all || p.proves) && p.isHere() {
+			if len(names) == 0 {
+				p.target += " " + p.whole
+			}
 			chosen = append(chosen, p)
 		}
 	}

@@ -280,6 +280,14 @@ func TestChoose(t *testing.T) {
 	if full, err := choose(nil, true); err != nil || len(full) <= len(proof) {
 		t.Errorf("all are %d parts, those of a proof %d: %v", len(full), len(proof), err)
 	}
+	// The tests run without plants, too: here if the part is alone, else in others.
+	alone, _ := choose([]string{"mutants"}, false)
+	if got := alone[0].target; got != "mutants" {
+		t.Errorf("alone it makes %q", got)
+	}
+	if !slices.ContainsFunc(proof, func(p part) bool { return p.target == "mutants CLEAN=no" }) {
+		t.Error("in a proof, tests run twice without plants")
+	}
 }
 
 // A lane that is done takes the last part of the other one; nothing runs beside what measures.
