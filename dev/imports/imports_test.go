@@ -110,7 +110,7 @@ func adapter(pkg string) bool { return family(pkg) != "" }
 // family knows one technology, and may have several packages.
 func family(pkg string) string {
 	switch {
-	case driver(pkg), pkg == "internal/store/single/kv", pkg == "internal/store/single", under(pkg, "internal/console/view"):
+	case driver(pkg), pkg == "internal/store/single/kv", pkg == "internal/store/single/groups", pkg == "internal/store/single", under(pkg, "internal/console/view"):
 		return ""
 	}
 	best := ""

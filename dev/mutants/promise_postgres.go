@@ -1,12 +1,13 @@
 package main
 
 const (
-	pgFunctions = "internal/store/single/postgres/migrations/0002_functions.sql"
-	pgGroups    = "internal/store/single/postgres/migrations/0006_groups.sql"
-	pgFinish    = "internal/store/single/postgres/migrations/0005_finish.sql"
-	pgPackage   = "internal/store/single/postgres/"
-	pgstore     = "dev/integration/pgstore"
-	finishTests = "dev/integration/finish"
+	pgFunctions   = "internal/store/single/postgres/migrations/0002_functions.sql"
+	pgGroups      = "internal/store/single/postgres/migrations/0006_groups.sql"
+	pgFinish      = "internal/store/single/postgres/migrations/0005_finish.sql"
+	pgPackage     = "internal/store/single/postgres/"
+	groupsPackage = "internal/store/single/groups/"
+	pgstore       = "dev/integration/pgstore"
+	finishTests   = "dev/integration/finish"
 )
 
 var postgres = promise{
@@ -34,7 +35,7 @@ var postgres = promise{
 			{pgGroups, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},
 		}},
 		{"groups: members get each other's verdicts", in(pgstore, "TestGroups"), []edit{
-			{pgPackage + "calls.go", "m.answer = verdicts[i].Outcome", "m.answer = verdicts[len(verdicts)-1-i].Outcome"},
+			{pgPackage + "calls.go", "m.Answer = verdicts[i].Outcome", "m.Answer = verdicts[len(verdicts)-1-i].Outcome"},
 		}},
 		{"groups: members share a version", in(pgstore, "TestGroups"), []edit{
 			{pgGroups, "written := nextval('versions');", "written := coalesce((SELECT max(r.version) FROM records r WHERE r.xmin = pg_current_xact_id()::xid), nextval('versions'));"},
@@ -55,17 +56,17 @@ var postgres = promise{
 		{"groups: a pooler's error counts as rolled back", in(pgstore, "TestPostgres").with("-short"), []edit{
 			{pgPackage + "calls.go", "case conn.IsClosed(), strings.HasPrefix(answer.Code, \"08\"), answer.Code == completionUnknown:", "case answer.Code == completionUnknown:"},
 		}},
-		{"groups: a read joins one that was sent", in(pgPackage, "TestGroupsAreOfThoseThatWait"), []edit{
-			{pgPackage + "group.go", "		short = send(sending, group)\n", "		short = send(sending, group)\n		for _, m := range q.take() {\n			m.answer = group[0].answer\n			close(m.over)\n		}\n"},
+		{"groups: a read joins one that was sent", in(groupsPackage, "TestGroupsAreOfThoseThatWait"), []edit{
+			{groupsPackage + "groups.go", "		short = send(sending, group)\n", "		short = send(sending, group)\n		for _, m := range q.take() {\n			m.Answer = group[0].Answer\n			close(m.over)\n		}\n"},
 		}},
 		{"groups: statements are prepared behind a pooler", in(pgstore, "TestGroups"), []edit{
 			{pgPackage + "calls.go", "process == conn.PgConn().PID()", "true"},
 		}},
-		{"groups: claims go before extensions", in(pgPackage, "TestUrgentCallsGoFirst"), []edit{
-			{pgPackage + "group.go", "for u := len(q.waiting) - 1; u >= 0; u-- {", "for u := range q.waiting {"},
+		{"groups: claims go before extensions", in(groupsPackage, "TestUrgentCallsGoFirst"), []edit{
+			{groupsPackage + "groups.go", "for u := len(q.waiting) - 1; u >= 0; u-- {", "for u := range q.waiting {"},
 		}},
 		{"groups: those that go alone take all connections", in(pgstore, "TestGroups"), []edit{
-			{pgPackage + "postgres.go", "max(1, int(config.MaxConns)-2*mostGroups)", "100"},
+			{pgPackage + "postgres.go", "max(1, int(config.MaxConns)-2*groups.MostUnderWay)", "100"},
 		}},
 		{"finish: another claim does not refuse the end", in(finishTests, "TestRules"), []edit{
 			{pgFinish, "IF claim IS NULL OR claim ->> 'void' IS NOT NULL", "IF claim IS NULL THEN RETURN; END IF;\n    IF claim ->> 'void' IS NOT NULL"},

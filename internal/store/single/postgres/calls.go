@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quorate/quorate/internal/store/single/groups"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -36,18 +37,18 @@ func (c *columns) add(k kv.Key) {
 // Read implements [kv.Store].
 func (s *Store) Read(ctx context.Context, keys ...kv.Key) ([]kv.Record, kv.Stamp, error) {
 	keys = slices.Clone(keys) // a group may outlive the call
-	m := &member[[]kv.Key, found]{ctx: ctx, ask: keys, keys: keys}
-	alone, err := s.reads.do(m)
+	m := &groups.Member[[]kv.Key, found]{Ctx: ctx, Ask: keys, Keys: keys}
+	alone, err := s.reads.Do(m)
 	if alone {
 		err = s.repeat(ctx, func(conn *pgxpool.Conn) (err error) {
-			m.answer, err = s.read(ctx, conn, keys)
+			m.Answer, err = s.read(ctx, conn, keys)
 			return err
 		})
 	}
 	if err != nil {
 		return nil, kv.Stamp{}, s.failure(ctx, "read", err)
 	}
-	return m.answer.records, m.answer.stamp, nil
+	return m.Answer.records, m.Answer.stamp, nil
 }
 
 // read reads the records with the keys in one statement.
@@ -66,27 +67,27 @@ func (s *Store) read(ctx context.Context, conn *pgxpool.Conn, keys []kv.Key) (fo
 }
 
 // connectToRead returns what sends a group of reads: what all have asked for is from one moment.
-func (s *Store) connectToRead(ctx context.Context) (func(context.Context, []*member[[]kv.Key, found]) bool, error) {
+func (s *Store) connectToRead(ctx context.Context) (func(context.Context, []*groups.Member[[]kv.Key, found]) bool, error) {
 	conn, err := s.ready(ctx)
-	return func(ctx context.Context, group []*member[[]kv.Key, found]) bool {
+	return func(ctx context.Context, group []*groups.Member[[]kv.Key, found]) bool {
 		defer conn.Release()
 		var keys []kv.Key
 		for _, m := range group {
-			keys = append(keys, m.ask...)
+			keys = append(keys, m.Ask...)
 		}
 		if len(group) == 0 {
 			return false
 		}
 		all, err := s.read(ctx, conn, keys)
 		for _, m := range group {
-			switch n := len(m.ask); {
+			switch n := len(m.Ask); {
 			case err == nil:
-				m.answer = found{all.records[:n:n], all.stamp}
+				m.Answer = found{all.records[:n:n], all.stamp}
 				all.records = all.records[n:]
 			case rolledBack(err):
-				m.alone = true
+				m.Alone = true
 			default:
-				m.err = err
+				m.Err = err
 			}
 		}
 		return false
@@ -161,23 +162,23 @@ func (s *Store) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 	if err := t.Check(limits); err != nil {
 		return kv.Outcome{}, err
 	}
-	m := &member[transaction, kv.Outcome]{ctx: ctx, ask: transaction{t.Incarnation, changes(t)}, urgency: t.Urgency}
+	m := &groups.Member[transaction, kv.Outcome]{Ctx: ctx, Ask: transaction{t.Incarnation, changes(t)}, Urgency: t.Urgency}
 	alone := false
-	for _, c := range m.ask.changes {
-		m.keys, m.bytes = append(m.keys, c.key), m.bytes+len(c.value)
+	for _, c := range m.Ask.changes {
+		m.Keys, m.Bytes = append(m.Keys, c.key), m.Bytes+len(c.value)
 		alone = alone || c.key.Kind == kv.Commands
 	}
 	var err error
 	if !alone {
-		alone, err = s.commits.do(m)
+		alone, err = s.commits.Do(m)
 	}
 	if alone {
-		m.answer, err = s.commitAlone(ctx, m.ask, m.urgency)
+		m.Answer, err = s.commitAlone(ctx, m.Ask, m.Urgency)
 	}
 	if err != nil {
 		return kv.Outcome{}, s.failure(ctx, "commit", err)
 	}
-	return m.answer, nil
+	return m.Answer, nil
 }
 
 // A transaction is what commit_group decides.
@@ -193,7 +194,7 @@ func (s *Store) commitAlone(ctx context.Context, t transaction, u kv.Urgency) (o
 		case s.single <- struct{}{}:
 			defer func() { <-s.single }()
 		case <-ctx.Done():
-			return o, notSent{ctx.Err()}
+			return o, groups.Unsent{Err: ctx.Err()}
 		}
 	}
 	err = s.repeat(ctx, func(conn *pgxpool.Conn) error {
@@ -214,9 +215,9 @@ type verdict struct {
 
 // connectToCommit returns what sends a group of transactions. Their verdicts count when the rows are
 // closed without an error: the server has then said that it has committed.
-func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*member[transaction, kv.Outcome]) bool, error) {
+func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*groups.Member[transaction, kv.Outcome]) bool, error) {
 	conn, err := s.ready(ctx)
-	return func(ctx context.Context, group []*member[transaction, kv.Outcome]) bool {
+	return func(ctx context.Context, group []*groups.Member[transaction, kv.Outcome]) bool {
 		defer conn.Release()
 		if len(group) == 0 {
 			return false
@@ -224,8 +225,8 @@ func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*m
 		var list []transaction
 		shortest := int64(0)
 		for _, m := range group {
-			list = append(list, m.ask)
-			if p := patience(m.ctx); shortest == 0 || p > 0 && p < shortest {
+			list = append(list, m.Ask)
+			if p := patience(m.Ctx); shortest == 0 || p > 0 && p < shortest {
 				shortest = p
 			}
 		}
@@ -233,11 +234,11 @@ func (s *Store) connectToCommit(ctx context.Context) (func(context.Context, []*m
 		for i, m := range group {
 			switch {
 			case err == nil && verdicts[i].decided:
-				m.answer = verdicts[i].Outcome
+				m.Answer = verdicts[i].Outcome
 			case err == nil, rolledBack(err):
-				m.alone = true
+				m.Alone = true
 			default:
-				m.err = err
+				m.Err = err
 			}
 		}
 		return code(err) == outOfMemory

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/quorate/quorate/internal/retry"
+	"github.com/quorate/quorate/internal/store/single/groups"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -63,11 +64,6 @@ func connecting(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok
 }
-
-// notSent is why a transaction was not sent.
-type notSent struct{ error }
-
-func (e notSent) Unwrap() error { return e.error }
 
 // meaning gives err a meaning besides: a kind, without the words of that.
 type meaning struct {
@@ -134,9 +130,9 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		err = meaning{fmt.Errorf("the server has no connection left: raise its max_connections, or lower the pools of its clients (%w)", err), kv.ErrNotSent}
 	case errors.Is(err, errStandby):
 		err = meaning{err, kv.ErrNotSent}
-	case errors.Is(err, errAllInUse), errors.Is(err, errOnlyReads), c == "" && answered(err) && (connecting(err) || errors.As(err, &notSent{})):
+	case errors.Is(err, errAllInUse), errors.Is(err, errOnlyReads), c == "" && answered(err) && (connecting(err) || errors.As(err, &groups.Unsent{})):
 		err = meaning{fmt.Errorf("there is no connection: %w", err), kv.ErrNotSent}
-	case c == "" && (errors.As(err, &notSent{}) || pgconn.SafeToRetry(err)):
+	case c == "" && (errors.As(err, &groups.Unsent{}) || pgconn.SafeToRetry(err)):
 		err = fmt.Errorf("%w: %w", kv.ErrNotSent, err)
 	case c == "":
 		err = fmt.Errorf("%w: %w", kv.ErrUnavailable, err)

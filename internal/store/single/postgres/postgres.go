@@ -54,6 +54,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quorate/quorate/internal/store/single/groups"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -99,8 +100,8 @@ type Store struct {
 	timeout time.Duration
 	checked atomic.Bool // schema and settings are such that this release can work with them
 
-	commits queue[transaction, kv.Outcome]
-	reads   queue[[]kv.Key, found]
+	commits groups.Queue[transaction, kv.Outcome]
+	reads   groups.Queue[[]kv.Key, found]
 	single  chan struct{} // a place for each transaction that goes alone, fewer than connections
 }
 
@@ -126,10 +127,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if config.PingTimeout == 0 { // else a dead connection would cost a call all of its time
 		config.PingTimeout = cmp.Or(c.Timeout/2, time.Second)
 	}
-	s.commits.connect, s.commits.unsent, s.commits.least, s.commits.most = s.connectToCommit, s.noConnection, short, mostKeys
-	s.reads.connect, s.reads.unsent, s.reads.least, s.reads.most = s.connectToRead, s.noConnection, short, mostKeys
-	s.commits.connects, s.reads.connects = cmp.Or(c.Timeout, connectTimeout), cmp.Or(c.Timeout, connectTimeout)
-	s.single = make(chan struct{}, max(1, int(config.MaxConns)-2*mostGroups))
+	s.commits.Connect, s.commits.Unsent, s.commits.Least = s.connectToCommit, s.noConnection, short
+	s.reads.Connect, s.reads.Unsent, s.reads.Least = s.connectToRead, s.noConnection, short
+	s.commits.Connects, s.reads.Connects = cmp.Or(c.Timeout, connectTimeout), cmp.Or(c.Timeout, connectTimeout)
+	s.single = make(chan struct{}, max(1, int(config.MaxConns)-2*groups.MostUnderWay))
 	return s, nil
 }
 
@@ -203,7 +204,7 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	if errors.Is(err, ctx.Err()) {
 		err = s.noConnection(err)
 	}
-	return nil, notSent{err}
+	return nil, groups.Unsent{Err: err}
 }
 
 // noConnection is why a call whose context has ended got no connection.
@@ -222,7 +223,7 @@ func (s *Store) ready(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 	if err := s.check(ctx, conn); err != nil {
 		conn.Release()
-		return nil, notSent{err}
+		return nil, groups.Unsent{Err: err}
 	}
 	mark(ctx, conn.Conn())
 	return conn, nil
@@ -231,8 +232,8 @@ func (s *Store) ready(ctx context.Context) (*pgxpool.Conn, error) {
 // Close closes the connections. No call may follow.
 func (s *Store) Close() {
 	s.pool.Close() // nobody waits for a connection any more
-	s.commits.close()
-	s.reads.close()
+	s.commits.Close()
+	s.reads.Close()
 }
 
 // Schema is that of the tables and functions, quoted.

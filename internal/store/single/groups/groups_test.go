@@ -1,4 +1,4 @@
-package postgres
+package groups
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // A fake is a server that takes a while for each group.
 type fake struct {
-	*queue[string, string]
+	*Queue[string, string]
 	takes time.Duration
 	// connects is how long it takes to get a connection, and refuses why there is none.
 	connects time.Duration
@@ -33,7 +33,7 @@ type fake struct {
 func newFake(takes time.Duration) *fake {
 	f := &fake{takes: takes}
 	begun := time.Now()
-	send := func(ctx context.Context, group []*member[string, string]) bool {
+	send := func(ctx context.Context, group []*Member[string, string]) bool {
 		if len(group) == 0 {
 			return false
 		}
@@ -41,8 +41,8 @@ func newFake(takes time.Duration) *fake {
 		var asks []string
 		keys := map[kv.Key]bool{}
 		for _, m := range group {
-			asks = append(asks, m.ask)
-			for _, k := range m.keys {
+			asks = append(asks, m.Ask)
+			for _, k := range m.Keys {
 				keys[k] = true
 			}
 		}
@@ -60,21 +60,21 @@ func newFake(takes time.Duration) *fake {
 		if ctx.Err() != nil {
 			f.ended++
 			for _, m := range group {
-				m.err = ctx.Err()
+				m.Err = ctx.Err()
 			}
 			return false
 		}
 		short := f.short && len(keys) > 10
 		for _, m := range group {
-			if m.alone = short; !short {
-				m.answer = "re " + m.ask
+			if m.Alone = short; !short {
+				m.Answer = "re " + m.Ask
 			}
 		}
 		return short
 	}
-	f.queue = &queue[string, string]{
-		most: mostKeys, least: 10 * time.Millisecond, connects: time.Minute, unsent: func(err error) error { return err },
-		connect: func(ctx context.Context) (func(context.Context, []*member[string, string]) bool, error) {
+	f.Queue = &Queue[string, string]{
+		Least: 10 * time.Millisecond, Connects: time.Minute, Unsent: func(err error) error { return err },
+		Connect: func(ctx context.Context) (func(context.Context, []*Member[string, string]) bool, error) {
 			select {
 			case <-time.After(f.connects):
 			case <-ctx.Done():
@@ -97,15 +97,15 @@ type said struct {
 }
 
 func (f *fake) call(ctx context.Context, ask string, u kv.Urgency, keys ...string) said {
-	m := &member[string, string]{ctx: ctx, ask: ask, urgency: u}
+	m := &Member[string, string]{Ctx: ctx, Ask: ask, Urgency: u}
 	for _, k := range append(keys, ask) {
-		m.keys = append(m.keys, kv.Key{Kind: kv.Claims, Name: k})
+		m.Keys = append(m.Keys, kv.Key{Kind: kv.Claims, Name: k})
 	}
 	begun := time.Now()
-	alone, err := f.do(m)
+	alone, err := f.Do(m)
 	s := said{alone: alone, err: err, after: time.Since(begun)}
 	if err == nil { // else its group may go on, and answer
-		s.answer = m.answer
+		s.answer = m.Answer
 	}
 	return s
 }
@@ -135,7 +135,7 @@ func TestGroupsAreOfThoseThatWait(t *testing.T) {
 				t.Errorf("a call got %+v", s)
 			}
 		}
-		f.close()
+		f.Close()
 		if want := []string{"0:a", "0:b", "10:cdef"}; !slices.Equal(f.sent, want) || f.most != 2 {
 			t.Errorf("sent %q, %d at a time; want %q", f.sent, f.most, want)
 		}
@@ -157,7 +157,7 @@ func TestUrgentCallsGoFirst(t *testing.T) {
 			t.Errorf("behind claims they took %v and %v", s[0].after, s[1].after)
 		}
 		done.Wait()
-		f.close()
+		f.Close()
 		if !strings.Contains(f.sent[2], ":xyc") {
 			t.Errorf("the next group was %.40q", f.sent[2])
 		}
@@ -180,7 +180,7 @@ func TestContextsOfMembers(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), calls[ask].ends)
 				defer cancel()
 				s := f.call(ctx, ask, kv.CanWait)
-				if known := errors.As(s.err, &notSent{}); !errors.Is(s.err, context.DeadlineExceeded) || known == calls[ask].sent || s.after != calls[ask].ends {
+				if known := errors.As(s.err, &Unsent{}); !errors.Is(s.err, context.DeadlineExceeded) || known == calls[ask].sent || s.after != calls[ask].ends {
 					t.Errorf("%s: %+v", ask, s)
 				}
 			})
@@ -190,7 +190,7 @@ func TestContextsOfMembers(t *testing.T) {
 		if s := others()[0]; s.answer != "re a" {
 			t.Errorf("the other one got %+v", s)
 		}
-		f.close()
+		f.Close()
 		if want := []string{"0:a", "0:b"}; !slices.Equal(f.sent, want) || f.ended != 1 {
 			t.Errorf("sent %q, want %q; %d contexts had ended, want that of b alone", f.sent, want, f.ended)
 		}
@@ -208,7 +208,7 @@ func TestGroupsWaitForConnections(t *testing.T) {
 		third := f.all(t, kv.CanWait, "e")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if s := f.call(ctx, "f", kv.CanWait); !errors.As(s.err, &notSent{}) || s.after != time.Millisecond {
+		if s := f.call(ctx, "f", kv.CanWait); !errors.As(s.err, &Unsent{}) || s.after != time.Millisecond {
 			t.Errorf("without a connection: %+v", s)
 		}
 		for _, s := range slices.Concat(first(), second(), third()) {
@@ -224,7 +224,7 @@ func TestGroupsWaitForConnections(t *testing.T) {
 				t.Errorf("refused: %+v", s)
 			}
 		}
-		f.close()
+		f.Close()
 		if slices.Sort(f.sent); !slices.Equal(f.sent, []string{"1000:a", "1000:b", "2010:cde"}) {
 			t.Errorf("sent %q", f.sent)
 		}
@@ -236,13 +236,13 @@ func TestConnectingIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(time.Millisecond)
-		f.connects, f.queue.connects = time.Hour, 2*time.Second
+		f.connects, f.Queue.Connects = time.Hour, 2*time.Second
 		for i, s := range f.all(t, kv.CanWait, "abc")() {
 			if want := []time.Duration{2 * time.Second, 2 * time.Second, 4 * time.Second}[i]; !errors.Is(s.err, context.DeadlineExceeded) || s.after != want {
 				t.Errorf("call %d: %+v, want an end after %v", i, s, want)
 			}
 		}
-		f.close()
+		f.Close()
 	})
 }
 
@@ -261,12 +261,12 @@ func TestGroupOutlivesItsMembers(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		cancel()
 		done.Wait()
-		if early.after != 1500*time.Millisecond || errors.As(early.err, &notSent{}) || !errors.Is(early.err, context.Canceled) {
+		if early.after != 1500*time.Millisecond || errors.As(early.err, &Unsent{}) || !errors.Is(early.err, context.Canceled) {
 			t.Errorf("cancelled in flight: %+v", early)
 		}
 		s := last()
 		others()
-		f.close()
+		f.Close()
 		if s[0].answer != "re d" || f.ended > 0 {
 			t.Errorf("its group went on with %+v, and %d contexts had ended", s, f.ended)
 		}
@@ -285,7 +285,7 @@ func TestBoundsOfGroups(t *testing.T) {
 			done.Go(func() { list[n] = f.call(t.Context(), fmt.Sprint("c", n, " "), kv.CanWait, "shared") })
 		}
 		synctest.Wait()
-		many := make([]string, mostKeys)
+		many := make([]string, MostKeys)
 		for n := range many {
 			many[n] = fmt.Sprint("many ", n)
 		}
@@ -296,8 +296,8 @@ func TestBoundsOfGroups(t *testing.T) {
 		done.Go(func() { late = f.call(ctx, "late", kv.Extends) })
 		done.Wait()
 		first()
-		f.close()
-		if n := strings.Count(f.sent[2], "c"); n != mostKeys-1 || len(f.sent) != 4 {
+		f.Close()
+		if n := strings.Count(f.sent[2], "c"); n != MostKeys-1 || len(f.sent) != 4 {
 			t.Errorf("%d members with a key of their own and a shared one, in %d groups", n, len(f.sent))
 		}
 		if !large.alone || !late.alone || late.err != nil {
@@ -328,7 +328,7 @@ func TestGroupsFitTheServer(t *testing.T) {
 			}
 			done.Wait()
 		}
-		f.close()
+		f.Close()
 		if alone == 0 || alone > 1000 {
 			t.Errorf("%d of 2000 went alone", alone)
 		}
@@ -347,14 +347,14 @@ func TestQueueOfGroupsIsBounded(t *testing.T) {
 			done.Go(func() { f.call(ctx, fmt.Sprint(n), kv.CanWait) })
 		}
 		synctest.Wait()
-		if s := f.call(ctx, "x", kv.Extends); !errors.Is(s.err, errTooManyWait) || !errors.As(s.err, &notSent{}) {
+		if s := f.call(ctx, "x", kv.Extends); !errors.Is(s.err, errTooManyWait) || !errors.As(s.err, &Unsent{}) {
 			t.Errorf("one more got %+v", s)
 		}
 		cancel()
 		done.Wait()
 		under()
-		f.close()
-		if len(f.sent) != mostGroups || f.count != 0 {
+		f.Close()
+		if len(f.sent) != MostUnderWay || f.count != 0 {
 			t.Errorf("%d groups were sent, %d calls are left", len(f.sent), f.count)
 		}
 	})
