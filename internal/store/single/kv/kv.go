@@ -301,6 +301,11 @@ func (p Point) Compare(q Point) int {
 	return cmp.Or(strings.Compare(p.Name, q.Name), strings.Compare(p.Sub, q.Sub))
 }
 
+// Compare orders keys by kind, then as points.
+func (k Key) Compare(l Key) int {
+	return cmp.Or(strings.Compare(string(k.Kind), string(l.Kind)), Point{k.Name, k.Sub}.Compare(Point{l.Name, l.Sub}))
+}
+
 func (k Key) String() string {
 	text := string(k.Kind) + " " + k.Name
 	if k.Sub != "" {

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,11 +161,11 @@ func (s *Store) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 	if err := t.Check(limits); err != nil {
 		return kv.Outcome{}, err
 	}
-	m := &groups.Member[transaction, kv.Outcome]{Ctx: ctx, Ask: transaction{t.Incarnation, changes(t)}, Urgency: t.Urgency}
+	m := &groups.Member[transaction, kv.Outcome]{Ctx: ctx, Ask: transaction{t.Incarnation, groups.Changes(t)}, Urgency: t.Urgency}
 	alone := false
 	for _, c := range m.Ask.changes {
-		m.Keys, m.Bytes = append(m.Keys, c.key), m.Bytes+len(c.value)
-		alone = alone || c.key.Kind == kv.Commands
+		m.Keys, m.Bytes = append(m.Keys, c.Key), m.Bytes+len(c.Value)
+		alone = alone || c.Key.Kind == kv.Commands
 	}
 	var err error
 	if !alone {
@@ -184,7 +183,7 @@ func (s *Store) Commit(ctx context.Context, t kv.Txn) (kv.Outcome, error) {
 // A transaction is what commit_group decides.
 type transaction struct {
 	incarnation string
-	changes     []change
+	changes     []groups.Change
 }
 
 // commitAlone waits for the keys of a transaction. An extension does not wait for those that do.
@@ -254,8 +253,8 @@ func (s *Store) decide(ctx context.Context, conn *pgxpool.Conn, waits bool, pati
 	for _, t := range list {
 		lives, sizes = append(lives, t.incarnation), append(sizes, len(t.changes))
 		for _, c := range t.changes {
-			keys.add(c.key)
-			ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
+			keys.add(c.Key)
+			ops, wanted, values = append(ops, string(c.Op)), append(wanted, c.Wanted), append(values, string(c.Value))
 		}
 	}
 	args := []any{s.durable, waits, patience, lives, sizes, ops, keys.kinds, keys.names, keys.subs, wanted, values}
@@ -270,42 +269,6 @@ func (s *Store) decide(ctx context.Context, conn *pgxpool.Conn, waits bool, pati
 		return v, err
 	})
 	return verdicts, about(conn.Conn(), err)
-}
-
-// A change is what a transaction does with a key.
-type change struct {
-	key    kv.Key
-	op     string // "put", "delete", or "if": nothing
-	wanted int64  // the version that it has to have; -1: any
-	value  json.RawMessage
-}
-
-// changes lists what t does, as commit_group takes it: in the order of keys, and a change
-// before further conditions on its key.
-func changes(t kv.Txn) []change {
-	var list []change
-	at := map[kv.Key]int{}
-	add := func(c change) {
-		at[c.key] = len(list)
-		list = append(list, c)
-	}
-	for _, w := range t.Put {
-		add(change{w.Key, "put", -1, w.Value})
-	}
-	for _, k := range t.Delete {
-		add(change{k, "delete", -1, nil})
-	}
-	for _, c := range t.If {
-		if i, changed := at[c.Key]; changed && list[i].wanted < 0 {
-			list[i].wanted = int64(c.Version)
-			continue
-		}
-		add(change{c.Key, "if", int64(c.Version), nil})
-	}
-	slices.SortStableFunc(list, func(a, b change) int {
-		return cmp.Or(cmp.Compare(a.key.Kind, b.key.Kind), cmp.Compare(a.key.Name, b.key.Name), cmp.Compare(a.key.Sub, b.key.Sub))
-	})
-	return list
 }
 
 // patience is how many milliseconds a transaction may wait for locks: less than its caller

@@ -1,0 +1,211 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/quorate/quorate/internal/store/single/groups"
+	"github.com/quorate/quorate/internal/store/single/kv"
+)
+
+// A plan is what transactions need, what the database has of it, and what they make of that.
+type plan struct {
+	slots int // as in Config
+
+	changedSlots, comparedSlots     []int
+	changedRecords, comparedRecords []kv.Key
+
+	versions map[kv.Key]uint64 // of the records that exist
+	locked   map[int]uint64    // the versions of the slots that could be locked
+
+	written map[kv.Key]written
+	removed map[kv.Key]bool
+	raised  map[int]bool // slots whose versions have grown
+}
+
+// written is what stands under a key afterwards.
+type written struct {
+	version uint64
+	value   json.RawMessage
+}
+
+// newPlan says what the transactions need: each slot and each record once, to change it rather than to
+// compare it.
+func newPlan(slots int, list []transaction) *plan {
+	p := &plan{
+		slots: slots, versions: map[kv.Key]uint64{}, locked: map[int]uint64{},
+		written: map[kv.Key]written{}, removed: map[kv.Key]bool{}, raised: map[int]bool{},
+	}
+	slotChanges, keyChanges := map[int]bool{}, map[kv.Key]bool{}
+	for _, t := range list {
+		for _, c := range t.changes {
+			changes := c.Op != groups.If
+			keyChanges[c.Key] = keyChanges[c.Key] || changes
+			if needsSlot(c) {
+				slot := p.slot(c.Key)
+				slotChanges[slot] = slotChanges[slot] || changes
+			}
+		}
+	}
+	for _, slot := range slices.Sorted(maps.Keys(slotChanges)) {
+		if slotChanges[slot] {
+			p.changedSlots = append(p.changedSlots, slot)
+		} else {
+			p.comparedSlots = append(p.comparedSlots, slot)
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(keyChanges), kv.Key.Compare) {
+		if keyChanges[key] {
+			p.changedRecords = append(p.changedRecords, key)
+		} else {
+			p.comparedRecords = append(p.comparedRecords, key)
+		}
+	}
+	return p
+}
+
+// needsSlot reports whether the key may not exist, before the change or after it. A record that has to
+// have a version is locked itself: if it does not exist, the transaction has lost.
+func needsSlot(c groups.Change) bool { return c.Wanted <= 0 || c.Op == groups.Delete }
+
+// reservedSlots are those of the few keys of the kind cluster, which all claims compare: no other
+// transaction should keep them from that.
+const reservedSlots = 16
+
+// slot is that of a key.
+func (p *plan) slot(k kv.Key) int {
+	if p.slots == 1 {
+		return 0
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(string(k.Kind) + "\x00" + k.Name + "\x00" + k.Sub))
+	if k.Kind == kv.Cluster {
+		return p.slots + int(h.Sum32()%reservedSlots)
+	}
+	return int(h.Sum32() % uint32(p.slots))
+}
+
+// findSlot takes a row of lockingSlots: the name is the number of a slot.
+func (p *plan) findSlot(_ int, r kv.Record) {
+	number, _ := strconv.Atoi(r.Key.Name) // it is one
+	p.locked[number] = r.Version
+}
+
+// findRecord takes a row of locking.
+func (p *plan) findRecord(_ int, r kv.Record) { p.versions[r.Key] = r.Version }
+
+// decide decides a transaction, and notes what it changes.
+func (p *plan) decide(t transaction, now kv.Stamp) verdict {
+	lost := verdict{decided: true, Outcome: kv.Outcome{Stamp: now}}
+	won, puts, top := t.incarnation == now.Incarnation, false, uint64(0)
+	for _, c := range t.changes {
+		slot, version := uint64(0), p.versions[c.Key]
+		if needsSlot(c) {
+			var locked bool
+			if slot, locked = p.locked[p.slot(c.Key)]; !locked {
+				return verdict{}
+			}
+		}
+		won = won && (c.Wanted < 0 || uint64(c.Wanted) == version)
+		if c.Op == groups.Put {
+			puts, top = true, max(top, version, slot)
+		}
+	}
+	if !won {
+		return lost
+	}
+	for _, c := range t.changes {
+		switch c.Op {
+		case groups.Put:
+			p.put(c, top+1)
+		case groups.Delete:
+			p.remove(c.Key)
+		}
+	}
+	o := kv.Outcome{Won: true, Stamp: now}
+	if puts {
+		o.Version = top + 1
+	}
+	return verdict{o, true}
+}
+
+func (p *plan) put(c groups.Change, version uint64) {
+	p.versions[c.Key], p.written[c.Key] = version, written{version, c.Value}
+	delete(p.removed, c.Key)
+}
+
+func (p *plan) remove(k kv.Key) {
+	version, exists := p.versions[k]
+	if !exists {
+		return
+	}
+	slot := p.slot(k)
+	p.locked[slot] = max(p.locked[slot], version)
+	p.raised[slot], p.removed[k] = true, true
+	delete(p.versions, k)
+	delete(p.written, k)
+}
+
+// isIdle reports whether there is nothing to write.
+func (p *plan) isIdle() bool { return len(p.written)+len(p.removed) == 0 }
+
+// lockingSlots locks the slots that the plan needs, and reads their versions; no text if it needs none. It
+// comes before locking: a record is made or deleted only by who has its slot. MariaDB cannot skip what
+// others have locked, and fail because of it, in one statement.
+func (t Texts) lockingSlots(p *plan) statement {
+	u := &union{t: t}
+	slots := func(numbers []int, lock string) {
+		var args []any
+		for _, n := range numbers {
+			args = append(args, n)
+		}
+		if len(numbers) > 0 {
+			u.add("SELECT 0, '', id, '', version, NULL FROM {t}slots WHERE id IN ("+list("?", ", ", len(numbers))+")"+lock, args...)
+		}
+	}
+	slots(p.changedSlots, t.ChangeSlots)
+	slots(p.comparedSlots, t.CompareSlots)
+	return u.statement(1)
+}
+
+// locking locks the records that the plan needs, and reads their versions.
+func (t Texts) locking(p *plan) statement {
+	u := t.life(t.CompareRecords)
+	records := func(keys []kv.Key, lock string) {
+		for some := range slices.Chunk(keys, mostInPart) {
+			condition, args := among(some)
+			u.add("SELECT 0, kind, name, sub, version, NULL FROM {t}records WHERE "+condition+lock, args...)
+		}
+	}
+	records(p.changedRecords, t.ChangeRecords)
+	records(p.comparedRecords, t.CompareRecords)
+	return u.statement(1)
+}
+
+// writing makes what was decided.
+func (t Texts) writing(p *plan) (all []statement) {
+	var args []any
+	if len(p.written) > 0 {
+		for _, k := range slices.SortedFunc(maps.Keys(p.written), kv.Key.Compare) {
+			w := p.written[k]
+			args = append(args, string(k.Kind), k.Name, k.Sub, int64(w.version), string(w.value))
+		}
+		all = append(all, statement{text: t.in("INSERT INTO {t}records (kind, name, sub, version, value) VALUES " +
+			list("(?, ?, ?, ?, ?)", ", ", len(p.written)) + t.OverRecords), args: args})
+	}
+	for some := range slices.Chunk(slices.SortedFunc(maps.Keys(p.removed), kv.Key.Compare), mostInPart) {
+		condition, args := among(some)
+		all = append(all, statement{text: t.in("DELETE FROM {t}records WHERE " + condition), args: args})
+	}
+	if len(p.raised) > 0 {
+		var args []any
+		for _, n := range slices.Sorted(maps.Keys(p.raised)) {
+			args = append(args, n, int64(p.locked[n]))
+		}
+		all = append(all, statement{text: t.in("INSERT INTO {t}slots (id, version) VALUES " + list("(?, ?)", ", ", len(p.raised)) + t.OverSlots), args: args})
+	}
+	return all
+}
