@@ -31,7 +31,8 @@ var display = promise{
 		{"pages: old figures have no age", in(board, "TestPagesWithoutQuorum"), []edit{
 			{web + "pages/visit.go", "v.outdated(at, err)", "_ = at"},
 		}},
-		{"jobs: no success ever, from a bounded window", readModel.saying("last good"), []edit{
+		// Either "last good" or "in a row".
+		{"jobs: no success ever, from a bounded window", readModel.saying("true is"), []edit{
 			{"internal/console/view/standing.go", "(!newest.Rest.IsZero() || !newest.Trimmed.IsZero())", "!newest.Trimmed.IsZero()"},
 		}},
 		{"pages: percentiles are also of runs that failed", readModel.saying("runs behind the percentiles"), []edit{
