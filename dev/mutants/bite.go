@@ -89,22 +89,23 @@ func notice(ctx context.Context, dir string, p plant) (by, says string, err erro
 		return "", "", err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	var r result
-	for range p.by.tries() {
-		if r, err = goTest(ctx, dir, p.by); err != nil || !r.built || r.failed != "" {
+	err = fmt.Errorf("survives: write a test in %s that sees it", p.by.pkg)
+	for range p.by.tries() { // a busy machine may fail a campaign, too
+		r, failed := goTest(ctx, dir, p.by)
+		switch {
+		case failed != nil:
+			return "", "", failed
+		case !r.built:
+			return "", "", fmt.Errorf("the plant does not compile: %s", r.output)
+		case r.failed == "":
+			continue
+		}
+		by = r.failed
+		if says, err = r.verdict(p.by.says); err == nil {
 			break
 		}
 	}
-	switch {
-	case err != nil:
-		return "", "", err
-	case !r.built:
-		return "", "", fmt.Errorf("the plant does not compile: %s", r.output)
-	case r.failed == "":
-		return "", "", fmt.Errorf("survives: write a test in %s that sees it", p.by.pkg)
-	}
-	says, err = r.verdict(p.by.says)
-	return r.failed, says, err
+	return by, says, err
 }
 
 // fit cuts s to a column.
