@@ -13,6 +13,8 @@ type End struct {
 	Owner     string   // of its claim, which no other program knows
 	Note      []byte   // of the run's entry in the ledger, if it commits
 	Followers []string // the keys of the jobs that run after this one
+	// Requests are those for the followers, in their stored form, by their IDs.
+	Requests map[string][]byte
 	// Look asks the store of the replica, not the database of the transaction, for the claim:
 	// whether the store has it, and if not, the token of the claim that has excluded it, if any.
 	Look func(ctx context.Context) (has bool, seen uint64, err error)

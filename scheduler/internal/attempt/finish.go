@@ -186,7 +186,7 @@ type settler interface {
 
 var (
 	errCallOver   = errors.New("the call of the function is over")
-	errNotSettler = errors.New("the store of this replica is not a PostgreSQL database: the run ends when the function returns")
+	errNotSettler = errors.New("the store of this replica is no database with such transactions: the run ends when the function returns")
 )
 
 // transaction is what the engine knows of transactions of the function that end the run.
@@ -225,11 +225,30 @@ func (c *call) prepareFinish() (finishtx.End, error) {
 	e := r.entry(ledger.Succeeded)
 	e.Calls, e.Finished = c.told.Call-x.spent, r.deps.engine.Now()
 	e.StaleWrites, e.Reason = x.refused.account(r.assignment.Job.Name, e.Reason)
+	requests, err := r.requests(e)
+	if err != nil {
+		return finishtx.End{}, err
+	}
 	x.tx.prepared, x.tx.log = &e, c.told.Logger
 	return finishtx.End{
 		Schema: schema, Job: r.assignment.Job.StoredAs(), Token: uint64(r.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e),
-		Followers: r.assignment.Job.Follows(e.Outcome), Look: r.lease.(settler).Look,
+		Followers: r.assignment.Job.Follows(e.Outcome), Requests: requests, Look: r.lease.(settler).Look,
 	}, nil
+}
+
+// requests are those for the jobs that follow, as finishtx.End has them.
+func (r *Run) requests(e ledger.Entry) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, key := range r.assignment.Job.Follows(e.Outcome) {
+		command, err := r.follower(e, key).Ready()
+		if err != nil {
+			return nil, err
+		}
+		if all[command.ID], err = command.Encode(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // settle finds out whether a transaction of the last call has ended the run, unless the function

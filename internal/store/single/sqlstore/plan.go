@@ -76,16 +76,19 @@ func needsSlot(c groups.Change) bool { return c.Wanted <= 0 || c.Op == groups.De
 const reservedSlots = 16
 
 // slot is that of a key.
-func (p *plan) slot(k kv.Key) int {
-	if p.slots == 1 {
+func (p *plan) slot(k kv.Key) int { return slotOf(k, p.slots) }
+
+// slotOf is the slot of a key, of so many.
+func slotOf(k kv.Key, slots int) int {
+	if slots == 1 {
 		return 0
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(string(k.Kind) + "\x00" + k.Name + "\x00" + k.Sub))
 	if k.Kind == kv.Cluster {
-		return p.slots + int(h.Sum32()%reservedSlots)
+		return slots + int(h.Sum32()%reservedSlots)
 	}
-	return int(h.Sum32() % uint32(p.slots))
+	return int(h.Sum32() % uint32(slots))
 }
 
 // findSlot takes a row of lockingSlots: the name is the number of a slot.

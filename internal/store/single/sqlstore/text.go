@@ -28,6 +28,9 @@ type Texts struct {
 	// What stands behind an INSERT of records, or of slots, where the row may exist: then the values
 	// that change are those of the insert.
 	OverRecords, OverSlots string
+	// The same for what a transaction of the application writes, which does not know the version: Again takes the
+	// values, with a version above both, and Keep changes nothing.
+	Again, Keep string
 }
 
 // A statement is a text with its arguments. Its rows have the number of a part, a key, a version, and a
