@@ -21,6 +21,8 @@ func TestNoCommandShowsWhatAReferenceStandsFor(t *testing.T) {
 		`postgres: {url: "postgres://u@127.0.0.1/x?sslmode=${env:T_CANARY}"}`:                                              "c4n4ry",
 		`redis: {nodes: ["${env:T_CANARY}"]}`:                                                                              "redis://u:c4n4ry@h:1:2",
 		`redis: {nodes: ["${env:T_CANARY}"] }`:                                                                             "redis://h/c4n4ry",
+		`mysql: {url: "${env:T_CANARY}"}`:                                                                                  "mysql://c4n4ry@h/c4n4ry",
+		`sqlite: {path: "${env:T_CANARY}"}`:                                                                                "file:c4n4ry",
 		`etcd: {endpoints: ["${env:T_CANARY}"]}`:                                                                           "https://u:c4n4ry@h:2379",
 		`zookeeper: {servers: ["${env:T_CANARY}"]}`:                                                                        "c4n4ry/x",
 		redis + `log: {level: "${env:T_CANARY}"}`:                                                                          "c4n4ry",

@@ -99,6 +99,8 @@ func TestDevUsesNoStore(t *testing.T) {
 		"no nodes":        "redis: {password: \"${env:NO_SUCH_VARIABLE}\"}\n",
 		"even nodes":      "redis: {nodes: [a, b], tls: {ca_file: /nonexistent}}\n",
 		"postgres":        "postgres: {url: nonsense, failover_grace: 1m}\nlock: {ttl: 30s}\n",
+		"mysql":           "mysql: {tls: {ca_file: /nonexistent}, timeout: 4s}\n",
+		"sqlite":          "sqlite: {path: \":memory:\"}\n",
 		"etcd":            "etcd: {endpoints: [http://127.0.0.1:1], username: ann}\n",
 		"zookeeper":       "zookeeper: {servers: []}\nlock: {ttl: 500ms, extend_every: 50ms}\n",
 		"several at once": "redis: {url: redis://127.0.0.1:1}\npostgres: {url: postgres://a@b/c}\n",

@@ -115,15 +115,15 @@ func printMigrations(c *cobra.Command, a *cli, m migration) error {
 }
 
 const storeInitText = `Declare that the store, or the blank Redis nodes, never served this namespace. The
-store grants ticks at once instead of after postgres.failover_grace,
-etcd.restore_grace, zookeeper.restore_grace or redis.restart_grace. Run it before the
-first replica starts: a store with claims, or with nodes that a replica has written to,
-refuses it. You can repeat it.
+store grants ticks at once instead of after its grace, such as redis.restart_grace or
+postgres.failover_grace. Run it before the first replica starts: a store with claims, or
+with nodes that a replica has written to, refuses it. You can repeat it.
 
---restored is for the opposite case: PostgreSQL was restored from a dump or a snapshot,
-or etcd or ZooKeeper from one, which looks like the server of before. No tick runs for
-one grace, on etcd and ZooKeeper for one and a half. Pauses and other commands made since the dump are lost: make them
-again. Redis nodes notice a restart.
+--restored is for the opposite case: the store was restored from a dump or a snapshot,
+and looks like the one of before. Use it too after a MySQL server was cloned or rolled
+back, and after a copy over a SQLite file. No tick runs for one grace, on etcd and
+ZooKeeper for one and a half. Pauses and other commands made since the dump are lost:
+make them again. Redis nodes need no declaration: they notice a restart.
 
 --ahead is for PostgreSQL whose clock was ahead and is right again. Its tokens only grow,
 so without it no tick runs until the clock has reached them. With it the store continues
@@ -171,7 +171,7 @@ func storeInitCommand(a *cli) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&d.restored, "restored", false, "PostgreSQL, etcd or ZooKeeper was restored from a dump or a snapshot: it abstains for a grace")
+	c.Flags().BoolVar(&d.restored, "restored", false, "a store other than Redis was restored from a dump or a snapshot: it abstains for a grace")
 	c.Flags().BoolVar(&d.ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it continues from its tokens")
 	c.Flags().BoolVar(&d.recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	c.Flags().StringVar(&service, "service", "", "the `name` of the service that the namespace belongs to from now on")
@@ -189,7 +189,7 @@ func (d declaration) declare(ctx context.Context, a *cli, s *cluster.Store) erro
 	case onNodes && d.ahead:
 		return failure.Usagef("--ahead is for PostgreSQL: Redis grants ticks again when its clock has reached its tokens")
 	case onNodes && d.restored:
-		return failure.Usagef("--restored is for PostgreSQL, etcd and ZooKeeper: after a restart Redis abstains by itself")
+		return failure.Usagef("--restored is for stores other than Redis: after a restart Redis abstains by itself")
 	case !onNodes && d.recovery:
 		return failure.Usagef("--recover is for Redis nodes: after a restore of one store write --restored")
 	case onNodes:

@@ -76,6 +76,8 @@ type Config struct {
 	Replica   settings.Replica
 	Redis     settings.Redis
 	Postgres  settings.Postgres
+	MySQL     settings.MySQL
+	SQLite    settings.SQLite
 	Etcd      settings.Etcd
 	ZooKeeper settings.ZooKeeper
 	Lock      settings.Lock
@@ -83,8 +85,8 @@ type Config struct {
 	Scheduler settings.Scheduler
 	Webhooks  []settings.Webhook
 
-	// Store is what a program needs besides the section to keep everything in PostgreSQL, etcd
-	// or ZooKeeper, in place of Redis nodes: new(postgres.Store) of package stores/postgres.
+	// Store is what a program needs besides the section of a store other than Redis, such as
+	// new(postgres.Store) of package stores/postgres.
 	Store Store
 	// Dial, if set, replaces the network between the replica and Redis nodes.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -140,13 +142,17 @@ func Read(path string, registry *jobs.Registry) (Config, error) {
 // over returns a copy of the configuration that was read, or of the defaults, with the settings
 // and jobs of the program put over it.
 func (c Config) over(read *config.Config) (*config.Config, error) {
-	if c.Store != nil && c.Postgres.URL == "" {
-		c.Postgres.URL = settings.Secret(c.Store.Address())
+	if c.Store != nil {
+		for section, url := range map[string]*settings.Secret{config.SectionPostgres: &c.Postgres.URL, config.SectionMySQL: &c.MySQL.URL} {
+			if section == c.Store.Section() && *url == "" {
+				*url = settings.Secret(c.Store.Address())
+			}
+		}
 	}
 	cfg := *read
 	cfg.Merge(config.Config{
 		Namespace: c.Namespace, Service: c.Service, Replica: c.Replica, Lock: c.Lock, HTTP: c.HTTP, Scheduler: c.Scheduler, Webhooks: c.Webhooks,
-		Redis: c.Redis, Postgres: c.Postgres, Etcd: c.Etcd, ZooKeeper: c.ZooKeeper,
+		Redis: c.Redis, Postgres: c.Postgres, MySQL: c.MySQL, SQLite: c.SQLite, Etcd: c.Etcd, ZooKeeper: c.ZooKeeper,
 	})
 	return &cfg, cfg.AddJobs(c.Jobs)
 }
@@ -156,7 +162,7 @@ func (c Config) over(read *config.Config) (*config.Config, error) {
 // A Store opens what keeps everything, in place of Redis nodes: new(postgres.Store) of
 // package stores/postgres.
 type Store interface {
-	// Section is that of the store in a configuration file: postgres, etcd or zookeeper.
+	// Section is that of the store in a configuration file, such as postgres.
 	Section() string
 	// Address is the URL of a database to which the program has a pool. Empty: the section
 	// names it.

@@ -139,6 +139,8 @@ func TestChartRefuses(t *testing.T) {
 		`config: {postgres: {url: "postgres://a@b/c"}}`:                                 "set config.redis to null",
 		`config: {redis: null}`:                                                         "config has no store",
 		`config: {etcd: {endpoints: ["https://a:2379"]}}`:                               "config has redis and etcd",
+		`config: {mysql: {url: "mysql://a@b"}}`:                                         "config has redis and mysql",
+		`config: {redis: null, sqlite: {path: a}}`:                                      "its file serves the processes of one host",
 		`config: {http: {probes_listen: "127.0.0.1:8081"}}`:                             "the kubelet has to reach it",
 		`config: {http: {probes_listen: "${env:LISTEN}"}}`:                              "the kubelet has to reach it",
 		`config: {scheduler: {drain_timeout: "${env:DRAIN}"}}`:                          "write a duration such as 20s",
@@ -204,6 +206,7 @@ func TestChartOfOtherStores(t *testing.T) {
 	for _, text := range []string{
 		`config: {redis: null, etcd: {endpoints: ["https://a:2379"]}}`,
 		`config: {redis: null, zookeeper: {servers: ["a:2181"]}}`,
+		`config: {redis: null, mysql: {url: "mysql://a:${env:MYSQL_PWD}@b"}}`,
 		`config: {redis: {nodes: null, url: "redis://a:6379"}}`,
 	} {
 		values := tree(t, text)

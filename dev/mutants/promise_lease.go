@@ -56,7 +56,7 @@ var leases = promise{
 			{engine + "internal/attempt/run.go", "if x.inTime() {", "if x.run.lease != nil {"},
 		}},
 		{"lease: as long as a restarted node abstains", in(config, "TestReadReportsEveryMistakeWithItsPlace"), []edit{
-			{config + "stores.go", "; ttl >= w.grace {", "; false && key != \"\" {"},
+			{config + "stores.go", "; ttl >= s.grace {", "; false && key != \"\" {"},
 		}},
 	},
 }

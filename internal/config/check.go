@@ -82,7 +82,6 @@ func (c *Config) checkCluster(ps *problems) {
 		ps.at(path{"service"}, "%v", err)
 	}
 	c.checkStore(ps)
-	c.store().check(ps, c.Lock.TTL)
 }
 
 // checkPositive reports d unless it is a positive number of milliseconds.
@@ -112,12 +111,13 @@ func (c *Config) checkLock(ps *problems) {
 	if pause < latest {
 		return
 	}
-	remedy := "lower " + s.timeoutKey + " or lock.safety_margin, or raise lock.ttl"
+	timeout := s.key(s.timeoutKey)
+	remedy := "lower " + timeout + " or lock.safety_margin, or raise lock.ttl"
 	if latest > 0 {
 		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
 	}
 	ps.at(every, "extending every %v comes too late: an extension that waits twice for a slow answer takes %v (2 × %s), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
-		milliseconds(pause), takes, s.timeoutKey, milliseconds(pause+takes), ends, l.TTL, drift, c.safetyMargin(), remedy)
+		milliseconds(pause), takes, timeout, milliseconds(pause+takes), ends, l.TTL, drift, c.safetyMargin(), remedy)
 }
 
 func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

@@ -22,10 +22,13 @@ import (
 type Cluster struct {
 	Namespace string
 	TTL       time.Duration
-	Section   string            // of the store that keeps everything; only that one is filled in
+	Section   string            // of the store that keeps everything; only that one counts
 	Redis     membership.Config // the nodes, with references resolved; its Fresh reads it anew
-	Postgres  settings.Postgres // with references in the URL
-	Etcd      settings.Etcd     // with references: see Login
+	// The others have references: see Login.
+	Postgres  settings.Postgres
+	MySQL     settings.MySQL
+	SQLite    settings.SQLite
+	Etcd      settings.Etcd
 	ZooKeeper settings.ZooKeeper
 	// Timeout bounds a call to one store, and Grace is for how long nothing is granted in
 	// another incarnation of it.
@@ -39,15 +42,13 @@ func (c Cluster) OneStore() bool {
 
 func (c *Config) cluster(ps *problems) Cluster {
 	store := c.store()
-	out := Cluster{Namespace: c.Namespace, TTL: c.Lock.TTL, Section: c.Section(), Timeout: store.timeout, Grace: store.grace}
-	switch out.Section {
-	case SectionPostgres:
-		out.Postgres = c.Postgres
-		ps.resolve(path{"postgres", "url"}, c.Postgres.URL)
-	case SectionEtcd, SectionZooKeeper:
-		out.Etcd, out.ZooKeeper = c.Etcd, c.ZooKeeper
-		out.login(ps)
-	default:
+	out := Cluster{
+		Namespace: c.Namespace, TTL: c.Lock.TTL, Section: store.section, Timeout: store.timeout, Grace: store.grace,
+		Postgres: c.Postgres, MySQL: c.MySQL, SQLite: c.SQLite, Etcd: c.Etcd, ZooKeeper: c.ZooKeeper,
+	}
+	out.SQLite.Path = c.origin.beside(c.SQLite.Path)
+	store.resolve(ps)
+	if store.section == SectionRedis {
 		out.Redis = c.redisNodes(ps)
 		out.Redis.Fresh = func() (membership.Config, error) {
 			ps := &problems{}
@@ -58,28 +59,28 @@ func (c *Config) cluster(ps *problems) Cluster {
 	return out
 }
 
-// A Login is what a connection to etcd or ZooKeeper begins with.
+// A Login is what a connection to a store begins with, other than Redis nodes.
 type Login struct {
-	Username, Password string
+	URL                string      // of a database, with its password
+	Username, Password string      // of a store without URL
 	TLS                *tls.Config // nil: none is set
 }
 
-// Login resolves the references of the user, and reads the files with certificates, as they
-// are now. Stores call it for each connection.
+// Login resolves the references of the URL and of the user, and reads the files with
+// certificates, as they are now. Stores call it for each connection.
 func (c Cluster) Login() (Login, error) {
 	ps := &problems{}
-	l := c.login(ps)
+	cfg := Config{Postgres: c.Postgres, MySQL: c.MySQL, Etcd: c.Etcd, ZooKeeper: c.ZooKeeper}
+	l := cfg.storeOf(c.Section).resolve(ps)
 	return l, ps.err()
 }
 
-func (c Cluster) login(ps *problems) Login {
-	at, username, password, files := path{SectionEtcd}, c.Etcd.Username, c.Etcd.Password, c.Etcd.TLS
-	if c.Section == SectionZooKeeper {
-		at, username, password, files = path{SectionZooKeeper}, c.ZooKeeper.Username, c.ZooKeeper.Password, c.ZooKeeper.TLS
-	}
+// resolve returns the login of the store as it is now.
+func (s store) resolve(ps *problems) Login {
+	at := path{s.section}
 	return Login{
-		Username: ps.resolve(at.with("username"), username), Password: ps.resolve(at.with("password"), password),
-		TLS: ps.loadTLS(at.with("tls"), files),
+		URL: ps.resolve(at.with("url"), s.url), Username: ps.resolve(at.with("username"), s.username), Password: ps.resolve(at.with("password"), s.password),
+		TLS: ps.loadTLS(at.with("tls"), s.tls),
 	}
 }
 

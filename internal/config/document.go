@@ -381,12 +381,17 @@ func unalias(n *yaml.Node) *yaml.Node {
 
 func isMerge(key *yaml.Node) bool { return key.Tag == "!!merge" }
 
-// read returns the text of a file named in the configuration, relative to it.
-func (o *origin) read(file string) (string, error) {
-	if o != nil && !filepath.IsAbs(file) {
-		file = filepath.Join(filepath.Dir(o.file), file)
+// beside returns the path of a file that the configuration names, relative to it.
+func (o *origin) beside(file string) string {
+	if o == nil || file == "" || filepath.IsAbs(file) {
+		return file
 	}
-	text, err := readFile(file)
+	return filepath.Join(filepath.Dir(o.file), file)
+}
+
+// read returns the text of a file that the configuration names, relative to it.
+func (o *origin) read(file string) (string, error) {
+	text, err := readFile(o.beside(file))
 	return string(text), err
 }
 

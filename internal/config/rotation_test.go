@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/pem"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,7 @@ func TestLoginsAreReadAnew(t *testing.T) {
 	before, after := redistest.NewCA(t), redistest.NewCA(t)
 	for section, text := range map[string]string{
 		SectionEtcd:      "etcd: {endpoints: ['https://10.0.0.1:2379'], username: '${file:%[1]s}', password: 'x${file:%[1]s}', tls: {ca_file: %[2]s, cert_file: %[2]s, key_file: %[3]s}}",
+		SectionMySQL:     "mysql: {url: 'mysql://${file:%[1]s}:x${file:%[1]s}@10.0.0.1:3306', tls: {ca_file: %[2]s, cert_file: %[2]s, key_file: %[3]s}}",
 		SectionZooKeeper: "zookeeper: {servers: ['10.0.0.1:2181'], username: '${file:%[1]s}', password: 'x${file:%[1]s}', tls: {ca_file: %[2]s, cert_file: %[2]s, key_file: %[3]s}}",
 		SectionRedis:     "redis: {nodes: ['rediss://10.0.0.1'], username: '${file:%[1]s}', password: 'x${file:%[1]s}', tls: {ca_file: %[2]s, cert_file: %[2]s, key_file: %[3]s}}",
 	} {
@@ -38,12 +40,16 @@ func TestLoginsAreReadAnew(t *testing.T) {
 		if section == SectionRedis {
 			login = func() (Login, error) {
 				c, err := cluster.Redis.Fresh()
-				return Login{c.Username, c.Password, c.TLS}, err
+				return Login{Username: c.Username, Password: c.Password, TLS: c.TLS}, err
 			}
 		}
 		check := func(password string, ca *redistest.CA) {
 			t.Helper()
 			l, err := login()
+			if u, bad := url.Parse(l.URL); bad == nil && u.User != nil {
+				l.Username = u.User.Username()
+				l.Password, _ = u.User.Password()
+			}
 			if err != nil || l.Username != password || l.Password != "x"+password {
 				t.Fatalf("%s logs in as %q with %q, %v, want %q", section, l.Username, l.Password, err, password)
 			}

@@ -42,11 +42,13 @@ import (
 // A reference in a settings.Secret such as ${file:/run/secrets/redis} is kept as it is and
 // resolved only when used.
 type Config struct {
-	Namespace string                    `json:"namespace,omitempty" jsonschema:"Prefix of every Redis key, in braces, and the name of the schema in PostgreSQL. Replicas with the same namespace and store form one cluster."`
+	Namespace string                    `json:"namespace,omitempty" jsonschema:"Prefix of every Redis key, in braces, and the name of the schema in PostgreSQL and of the database in MySQL. Replicas with the same namespace and store form one cluster."`
 	Service   string                    `json:"service,omitempty" jsonschema:"Name of the service that the namespace belongs to. The store keeps the first one; replicas that name another, or none, do not start. Default: none."`
 	Replica   settings.Replica          `json:"replica,omitzero" jsonschema:"Settings of this process."`
 	Redis     settings.Redis            `json:"redis,omitzero" jsonschema:"The Redis nodes that vote, and how to reach them."`
 	Postgres  settings.Postgres         `json:"postgres,omitzero" jsonschema:"The PostgreSQL database that keeps everything, in place of Redis nodes."`
+	MySQL     settings.MySQL            `json:"mysql,omitzero" jsonschema:"The MySQL or MariaDB server that keeps everything, in place of Redis nodes. It takes the program quorate-mysql."`
+	SQLite    settings.SQLite           `json:"sqlite,omitzero" jsonschema:"The SQLite file that keeps everything for the processes of one host, in place of Redis nodes. It takes the program quorate-sqlite."`
 	Etcd      settings.Etcd             `json:"etcd,omitzero" jsonschema:"The etcd cluster that keeps everything, in place of Redis nodes. It takes the program quorate-etcd."`
 	ZooKeeper settings.ZooKeeper        `json:"zookeeper,omitzero" jsonschema:"The ZooKeeper ensemble that keeps everything, in place of Redis nodes. It takes the program quorate-zookeeper."`
 	Lock      settings.Lock             `json:"lock,omitzero" jsonschema:"How long the lease of a run lasts, and when it is extended."`
@@ -129,6 +131,8 @@ func Default() *Config {
 		Namespace: "quorate",
 		Redis:     settings.Redis{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second, Copies: new(0), Durable: new(false)},
 		Postgres:  settings.Postgres{Timeout: time.Second, FailoverGrace: 20 * time.Second, Durable: new(false)},
+		MySQL:     settings.MySQL{Timeout: time.Second, FailoverGrace: 20 * time.Second},
+		SQLite:    settings.SQLite{Timeout: time.Second, RestoreGrace: 20 * time.Second},
 		Etcd:      settings.Etcd{Timeout: time.Second, RestoreGrace: 20 * time.Second},
 		ZooKeeper: settings.ZooKeeper{Timeout: time.Second, RestoreGrace: 20 * time.Second},
 		Lock:      settings.Lock{TTL: 15 * time.Second, MaxHold: new(time.Duration(0))},

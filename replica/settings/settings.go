@@ -80,6 +80,21 @@ type Postgres struct {
 	Durable       *bool         `json:"durable,omitempty" jsonschema:"true if no failover loses what was committed."`
 }
 
+// MySQL names the server, which may be a MariaDB, and says how to reach and to trust it.
+type MySQL struct {
+	URL           Secret        `json:"url" jsonschema:"mysql://user@host:3306, with ?tls=true, skip-verify or preferred for TLS. The namespace is the name of the database. Better with a reference as its password: ${env:NAME} or ${file:/path}."`
+	TLS           TLS           `json:"tls,omitzero" jsonschema:"Set any of its keys to reach the server by TLS, as with tls=true."`
+	Timeout       time.Duration `json:"timeout,omitempty" range:"1ms.." jsonschema:"Limit of one call; below lock.ttl/4."`
+	FailoverGrace time.Duration `json:"failover_grace,omitempty" range:"1ms.." jsonschema:"How long no tick runs after another server has taken over; above lock.ttl."`
+}
+
+// SQLite names the file of a database that the processes of one host share.
+type SQLite struct {
+	Path         string        `json:"path" jsonschema:"Path of the file, on a local disk. A relative path starts at the folder of the configuration file; in a program without one, at the folder of the process."`
+	Timeout      time.Duration `json:"timeout,omitempty" range:"1ms.." jsonschema:"Limit of one call; below lock.ttl/4."`
+	RestoreGrace time.Duration `json:"restore_grace,omitempty" range:"1ms.." jsonschema:"How long no tick runs after another file has taken the place of this one; above lock.ttl."`
+}
+
 // Etcd names the members of an etcd cluster and says how to reach and to trust them.
 type Etcd struct {
 	Endpoints    []string      `json:"endpoints" jsonschema:"The URLs of all members, such as https://10.0.0.1:2379."`
@@ -103,7 +118,7 @@ type ZooKeeper struct {
 
 // Lock bounds the lease of a run.
 type Lock struct {
-	TTL          time.Duration  `json:"ttl,omitempty" range:"1ms.." jsonschema:"Length of a lease: how long a dead replica blocks its job. Below redis.restart_grace or postgres.failover_grace."`
+	TTL          time.Duration  `json:"ttl,omitempty" range:"1ms.." jsonschema:"Length of a lease: how long a dead replica blocks its job. Below the grace of the store, such as redis.restart_grace."`
 	ExtendEvery  time.Duration  `json:"extend_every,omitempty" range:"0.." wrong:"is negative; remove it for the default, lock.ttl/3" jsonschema:"Pause between two extensions of a lease; default: ttl/3."`
 	SafetyMargin time.Duration  `json:"safety_margin,omitempty" range:"0|1ms.." jsonschema:"The context of a run ends this long before its lease; default: ttl/10."`
 	MaxHold      *time.Duration `json:"max_hold,omitempty" jsonschema:"Limit of the lease of one run, whatever its timeout; at least ttl. 0s: no limit."`

@@ -21,7 +21,7 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *etcdtest.Cluster) 
 	return &storetest.World{
 		Open: func(tb testing.TB, namespace string) kv.Store {
 			tb.Helper()
-			s := open(config.Cluster{Namespace: namespace, Etcd: settings.Etcd{Endpoints: c.URLs()}})
+			s := open(config.Cluster{Namespace: namespace, Section: config.SectionEtcd, Etcd: settings.Etcd{Endpoints: c.URLs()}})
 			tb.Cleanup(s.Close)
 			return s
 		},

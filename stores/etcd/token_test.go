@@ -57,7 +57,7 @@ func (g guarded) enable(t *testing.T) {
 // as returns the store of a user.
 func (g guarded) as(t *testing.T, namespace, username, password string) *server {
 	t.Helper()
-	s := open(config.Cluster{Namespace: namespace, Etcd: settings.Etcd{Endpoints: g.URLs(), Username: settings.Secret(username), Password: settings.Secret(password)}})
+	s := open(config.Cluster{Namespace: namespace, Section: config.SectionEtcd, Etcd: settings.Etcd{Endpoints: g.URLs(), Username: settings.Secret(username), Password: settings.Secret(password)}})
 	t.Cleanup(s.Close)
 	return s
 }

@@ -52,7 +52,7 @@ func TestTLS(t *testing.T) {
 	w := etcdtest.StartTLS(t, ca)
 	for trusted, want := range map[*redistest.CA]error{ca: nil, other: kv.ErrNotSent} {
 		cert, key := trusted.Write(t, t.TempDir())
-		s := open(config.Cluster{Namespace: "n", Etcd: settings.Etcd{Endpoints: w.URLs(), TLS: settings.TLS{CAFile: cert, CertFile: cert, KeyFile: key}}})
+		s := open(config.Cluster{Namespace: "n", Section: config.SectionEtcd, Etcd: settings.Etcd{Endpoints: w.URLs(), TLS: settings.TLS{CAFile: cert, CertFile: cert, KeyFile: key}}})
 		t.Cleanup(s.Close)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, want) {
