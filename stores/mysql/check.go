@@ -10,7 +10,7 @@ import (
 
 // readSettings reads what settings has. Servers leave out what they do not know.
 const readSettings = `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment',
-	'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'debug_no_sync', 'log_bin', 'sql_log_bin', 'sync_binlog', 'binlog_format',
+	'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sql_log_bin', 'sync_binlog', 'binlog_format',
 	'read_only', 'super_read_only', 'innodb_read_only', 'transaction_isolation', 'tx_isolation', 'transaction_read_only', 'tx_read_only',
 	'autocommit', 'completion_type', 'sql_mode', 'sql_select_limit', 'max_allowed_packet', 'max_statement_time', 'max_execution_time',
 	'wsrep_on', 'group_replication_single_primary_mode', 'innodb_doublewrite',
@@ -83,7 +83,7 @@ func (s settings) checkRelease() error {
 		oldest = oldestMariaDB
 	}
 	if s["version"] == "" {
-		return unsuitable("the server does not show its settings: it is neither MySQL nor MariaDB")
+		return unsuitable("the server does not show its settings: it is neither MySQL nor MariaDB, or sql_select_limit hides them in the sessions of the *sql.DB")
 	}
 	if slices.Compare(numbers(s.server()), numbers(oldest)) < 0 {
 		return unsuitable("the server is %s, and has to be %s or later: upgrade it", s.server(), oldest)
@@ -119,9 +119,6 @@ func (s settings) checkFlushes() error {
 	}
 	if value := strings.ToLower(s["innodb_flush_method"]); value == "nosync" || value == "littlesync" {
 		return unsuitable("innodb_flush_method is %s, so a crash loses commits and ticks run twice: remove it from the server's configuration", value)
-	}
-	if !isOff(s["debug_no_sync"]) {
-		return unsuitable("debug_no_sync is on, so a crash loses commits and ticks run twice: run SET GLOBAL debug_no_sync = 0")
 	}
 	return nil
 }

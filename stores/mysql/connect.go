@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -154,7 +155,7 @@ func (c Config) read() (parsed, error) {
 		}
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "mysql" && u.Scheme != "mariadb" || u.User == nil || u.Opaque != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "mysql" && u.Scheme != "mariadb" || u.User == nil || u.Opaque != "" || u.Fragment != "" || strings.Count(text, "@") > 1 { // a second @ is one of the password
 		return parsed{}, errURL
 	}
 	options, err := url.ParseQuery(u.RawQuery)

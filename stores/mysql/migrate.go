@@ -56,10 +56,11 @@ const (
 // findOthers finds a table of another program: its name could clash with that of a later step.
 const findOthers = `FROM information_schema.tables WHERE table_schema = {literal} AND table_type <> 'VIEW' AND table_comment NOT LIKE 'Quorate: %'`
 
-// refuseOthers ends a script with an error that has the name of such a table: no other expression fails
-// with a text of its own, on MySQL and MariaDB, outside of a procedure.
-const refuseOthers = "-- Ends here with an XPATH error if the database has tables of other programs: choose another namespace.\n" +
-	"SELECT EXTRACTVALUE('', CONCAT('~not of Quorate: ', MIN(table_name))) AS others " + findOthers + " HAVING COUNT(*) > 0;\n"
+// refuseOthers ends a script with an error that has the name of such a table: a column that does not exist.
+// Outside of a procedure, MySQL and MariaDB share no other way to fail with a text of one's own.
+const refuseOthers = "-- Ends here, with an unknown column, if the database has tables of other programs: choose another namespace.\n" +
+	"SET @quorate = (SELECT IF(COUNT(*) = 0, 'DO 0', CONCAT('DO `not of Quorate: ', MIN(table_name), '`')) " + findOthers + ");\n" +
+	"PREPARE quorate FROM @quorate;\nEXECUTE quorate;\nDEALLOCATE PREPARE quorate;\n"
 
 // Script is the SQL that brings a database from a version, 0 for none, to that of this release. An
 // empty name is [DefaultDatabase].
