@@ -32,6 +32,8 @@ type World struct {
 	Open func(tb testing.TB, namespace string) kv.Store
 	// NextIncarnation does what a process does that has noticed a restore. Required.
 	NextIncarnation func(tb testing.TB, s kv.Store)
+	// Clock: the answers carry the clock of the server.
+	Clock bool
 	// OneByOne: the store reads one record at a time. Then the kit of commands, which asks for hundreds
 	// of thousands, runs at full length only.
 	OneByOne bool
@@ -70,7 +72,7 @@ func (w *World) Run(t *testing.T) {
 func rounds() int { return length.Of(200, 2000) }
 
 func (w *World) store(t *testing.T) {
-	kvtest.Run(t, kvtest.Backend{New: w.open, NextIncarnation: w.NextIncarnation, Clockless: true, Rounds: rounds()})
+	kvtest.Run(t, kvtest.Backend{New: w.open, NextIncarnation: w.NextIncarnation, Clockless: !w.Clock, Rounds: rounds()})
 }
 
 const timeout = 500 * time.Millisecond

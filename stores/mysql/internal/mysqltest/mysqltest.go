@@ -1,0 +1,160 @@
+// Package mysqltest starts MariaDB servers and their replicas for tests, on loopback.
+package mysqltest
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/servertest"
+)
+
+// A Server is a MariaDB server. Its only user is root, without a password, until a test makes
+// others. It keeps what it has committed, and logs each commit for replicas.
+type Server struct {
+	*servertest.Process
+
+	home     servertest.Home
+	port     string
+	lives    int // how often it was installed
+	settings []string
+	front    *proxytest.Proxy
+}
+
+// Start starts an empty server, which ends with the test. Settings, such as "sync-binlog=0", are also
+// those of its replicas.
+func Start(tb testing.TB, settings ...string) *Server {
+	tb.Helper()
+	s := &Server{home: servertest.NewHome(tb, "mysql"), port: servertest.FreePort(tb), settings: settings}
+	s.front = proxytest.New(tb, s.SideAddr())
+	s.install(tb)
+	s.Start(tb)
+	return s
+}
+
+func (s *Server) data() string { return filepath.Join(s.home.Dir, "data") }
+
+// install makes an empty server in place of what there was. It has another number: replicas skip what
+// they have logged themselves.
+func (s *Server) install(tb testing.TB) {
+	tb.Helper()
+	s.lives++
+	if err := os.RemoveAll(s.data()); err != nil {
+		tb.Fatal(err)
+	}
+	s.home.Run(tb, servertest.Program(tb, "mariadb-install-db", "mariadb-server"), "--no-defaults", "--datadir="+s.data(),
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M")
+}
+
+// Start starts the server again after Kill.
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
+	args := []string{
+		"--no-defaults", "--datadir=" + s.data(), "--bind-address=127.0.0.1", "--port=" + s.port, fmt.Sprintf("--server-id=%s%d", s.port, s.lives),
+		"--socket=" + filepath.Join(s.home.Dir, "s"), "--pid-file=" + filepath.Join(s.home.Dir, "pid"),
+		"--skip-name-resolve", "--max-connections=200", "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M",
+		"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--log-bin=binlog", "--log-slave-updates", "--binlog-format=ROW",
+	}
+	for _, setting := range s.settings {
+		args = append(args, "--"+setting)
+	}
+	s.Process = s.home.Serve(tb, servertest.Server{
+		Bin: servertest.Program(tb, "mariadbd", "mariadb-server"), Args: args, Ready: "ready for connections", Stop: syscall.SIGKILL,
+	})
+}
+
+// Addr is where clients reach the server, unless it is cut off.
+func (s *Server) Addr() string { return s.front.Addr() }
+
+// SideAddr is where clients reach it that are never cut off.
+func (s *Server) SideAddr() string { return "127.0.0.1:" + s.port }
+
+// URL is that of the server for its root.
+func (s *Server) URL() string { return URL(s.Addr(), url.User("root")) }
+
+// URL is that of a server at an address, for a user.
+func URL(addr string, user *url.Userinfo) string {
+	u := url.URL{Scheme: "mysql", User: user, Host: addr, Path: "/"}
+	return u.String()
+}
+
+// Cut drops what passes between the server and clients, but for those at its SideAddr. With
+// clientsStay nothing is dropped: there are no members between which it could be.
+func (s *Server) Cut(_ testing.TB, clientsStay bool) {
+	if !clientsStay {
+		s.front.BlackHole()
+	}
+}
+
+// Heal lets all pass again.
+func (s *Server) Heal(testing.TB) {
+	s.front.Pass()
+	s.front.Break() // messages on open connections were lost
+}
+
+// Front is the proxy at Addr.
+func (s *Server) Front() *proxytest.Proxy { return s.front }
+
+// DB connects root to the server itself until the test ends. Each statement may be several.
+func (s *Server) DB(tb testing.TB) *sql.DB {
+	tb.Helper()
+	c := mysql.NewConfig()
+	c.User, c.Net, c.Addr, c.MultiStatements, c.InterpolateParams, c.Logger = "root", "tcp", s.SideAddr(), true, true, new(mysql.NopLogger)
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// Exec runs statements as root, on one connection.
+func (s *Server) Exec(tb testing.TB, statements ...string) {
+	tb.Helper()
+	db := s.DB(tb)
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	for _, statement := range statements {
+		if _, err := db.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// Value is what a statement returns in the first row, as a text: in the column of that name, or in the
+// first one for "".
+func (s *Server) Value(tb testing.TB, statement, name string) string {
+	tb.Helper()
+	db := s.DB(tb)
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(tb.Context(), statement)
+	if err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil || !rows.Next() {
+		tb.Fatalf("%s: no row: %v, %v", statement, err, rows.Err())
+	}
+	values, places := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for i := range values {
+		places[i] = &values[i]
+	}
+	if err := rows.Scan(places...); err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+	at := 0
+	if name != "" {
+		at = slices.Index(columns, name)
+	}
+	return values[at].String
+}
