@@ -18,6 +18,9 @@ var oneRedis = promise{
 		{"C9: nothing needs copies, while Sentinels promote", in(campaigns, "TestCampaignSentinel").saying("ran twice"), []edit{
 			{"internal/store/quorum/client/server.go", "if s.copied {", "if false {"},
 		}},
+		{"Sentinels: Close waits for a dial that needs it", in("internal/store/quorum/client", "TestCloseDuringTheSearchForTheMaster").saying("waits for a search"), []edit{
+			{"internal/store/quorum/client/server.go", "w.closed = true\n\tw.mu.Unlock()", "w.closed = true\n\tdefer w.mu.Unlock()"},
+		}},
 		{"one Redis: no grace after a failover", in("internal/store/quorum/membership", "TestPromotedServerAbstains"), []edit{
 			{"internal/store/quorum/membership/prelude.lua", "then since = now end", "then since = since end"},
 		}},

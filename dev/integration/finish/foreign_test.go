@@ -24,7 +24,7 @@ func TestForeignStore(t *testing.T) {
 	if _, err := w.pool(t, w.URL()).Exec(t.Context(), "CREATE DATABASE "+another); err != nil {
 		t.Fatal(err)
 	}
-	foreign := &world{Server: w.Server, database: another}
+	foreign := &world{Server: w.Server, database: another, times: w.times}
 	for _, order := range []string{"smaller", "larger", "equal", "none"} {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -32,11 +33,14 @@ const (
 	none  = `[]`
 )
 
+// newCaser returns a run whose lease outlasts the slowest statement on a busy machine: some send megabytes.
 func newCaser(t *testing.T) *caser {
 	t.Helper()
+	w := newWorld(t)
+	w.times = claims.Config{TTL: time.Minute, Grace: 2 * time.Minute, Timeout: 10 * time.Second}
 	c := &caser{
-		rig: newWorld(t).rig(t), driver: inPgx, level: "read committed",
-		base: time.Now().Add(-time.Minute).Truncate(time.Second), ttl: grace - time.Second,
+		rig: w.rig(t), driver: inPgx, level: "read committed",
+		base: time.Now().Add(-time.Minute).Truncate(time.Second), ttl: w.times.TTL,
 	}
 	c.lease = c.mustClaim(0, false)
 	return c

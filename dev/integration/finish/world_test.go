@@ -27,7 +27,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Times of leases.
+// Times of leases, where a test does not choose others.
 const (
 	ttl     = 2400 * time.Millisecond
 	timeout = 590 * time.Millisecond
@@ -37,7 +37,8 @@ const (
 // A world is a server that tests share: each has schemas of its own.
 type world struct {
 	*pgtest.Server
-	database string // that of the stores; empty: the server's first one
+	database string        // that of the stores; empty: the server's first one
+	times    claims.Config // of leases
 	schemas  atomic.Int64
 }
 
@@ -51,7 +52,7 @@ func (w *world) url() string {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Server: pgtest.Start(t)}
+	w := &world{Server: pgtest.Start(t), times: claims.Config{TTL: ttl, Grace: grace, Timeout: timeout}}
 	// The settings of the application's role change nothing of what it asks for.
 	if _, err := w.pool(t, w.URL()).Exec(t.Context(), "CREATE ROLE app LOGIN;"+pgtest.Odd("ROLE app")+pgtest.OddFunctions); err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func (r *rig) connect() *single.Cluster {
 	if err != nil {
 		r.Fatal(err)
 	}
-	c, err := single.Open(s, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout}, nil)
+	c, err := single.Open(s, r.world.times, nil)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func (r *rig) starts(section string) error {
 	r.Helper()
 	one := r.replica(section)
-	ctx, stop := context.WithTimeout(r.Context(), 15*time.Second)
+	ctx, stop := context.WithTimeout(r.Context(), 2*time.Minute)
 	defer stop()
 	return one.Run(ctx)
 }

@@ -189,6 +189,7 @@ type watched struct {
 	client *redis.Client
 	with   URL // whose login of the Sentinels the client has
 	dialed string
+	closed bool // no other client takes the place of this one
 }
 
 func newWatched(cfg Config, u URL, opts *redis.Options) *watched {
@@ -220,7 +221,7 @@ func (w *watched) addr(*redis.Client) string {
 func (w *watched) failed(context.Context) {
 	_, now, err := w.cfg.now(w.url)
 	w.mu.Lock()
-	if err != nil || now.seedUser == w.with.seedUser && now.seedPassword == w.with.seedPassword {
+	if err != nil || w.closed || now.seedUser == w.with.seedUser && now.seedPassword == w.with.seedPassword {
 		w.mu.Unlock()
 		return
 	}
@@ -230,10 +231,13 @@ func (w *watched) failed(context.Context) {
 	_ = old.Close() // calls that still use it fail, and are not counted against the node
 }
 
+// Close waits for a call that asks the Sentinels, and such a call dials, which needs the mutex.
 func (w *watched) Close() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.client.Close()
+	last := w.client
+	w.closed = true
+	w.mu.Unlock()
+	return last.Close()
 }
 
 // newFailover returns a client of the master that Sentinels name.
