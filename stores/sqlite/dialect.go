@@ -13,18 +13,20 @@ import (
 
 // A dialect connects the shared layer of SQL databases to a file.
 type dialect struct {
-	path    string
-	opening chan struct{} // held while the file is opened
-	current atomic.Pointer[opened]
+	path, namespace string
+	opening         chan struct{} // held while the file is opened
+	current         atomic.Pointer[opened]
 }
 
-func newDialect(path string) *dialect { return &dialect{path: path, opening: make(chan struct{}, 1)} }
+func newDialect(path, namespace string) *dialect {
+	return &dialect{path: path, namespace: namespace, opening: make(chan struct{}, 1)}
+}
 
 // opens is how often one call opens a file that is replaced meanwhile.
 const opens = 5
 
-// connect returns a connection to the file that is at the path now.
-func (d *dialect) connect(ctx context.Context) (*sql.Conn, error) {
+// Connect implements [sqlstore.Dialect]. It returns a connection to the file that is at the path now.
+func (d *dialect) Connect(ctx context.Context) (*sql.Conn, error) {
 	for left := opens; ; left-- {
 		conn, err := d.tryConnect(ctx)
 		if err == nil {
@@ -67,16 +69,16 @@ func (d *dialect) reopen(ctx context.Context) (*opened, error) {
 	if d.current.Store(nil); o != nil {
 		_ = o.db.Close() // what it has committed is in its -wal
 	}
-	o, err := open(ctx, d.path)
+	o, err := open(ctx, d.path, d.namespace)
 	if err == nil {
 		d.current.Store(o)
 	}
 	return o, err
 }
 
-// kept reports whether what a connection has read or committed is in the file at the path. If not,
-// nobody else may ever see it.
-func (d *dialect) kept(conn *sql.Conn) error {
+// Kept implements [sqlstore.Dialect]. What a connection has read or committed is in the file at the path,
+// or nobody else may ever see it.
+func (d *dialect) Kept(conn *sql.Conn) error {
 	return conn.Raw(func(driverConn any) error {
 		l, ok := driverConn.(*link)
 		if !ok {

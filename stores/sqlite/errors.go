@@ -56,12 +56,14 @@ func whileBusy(ctx context.Context, do func() error) error {
 	}
 }
 
-// undone reports whether a transaction was certainly rolled back, or has never begun, by an accident
-// that need not happen again.
-func undone(err error) bool { return isBusy(err) || code(err) == codes.SQLITE_BUSY_SNAPSHOT }
+// Undone implements [sqlstore.Dialect]: the transaction was certainly rolled back, or has never begun, by
+// an accident that need not happen again.
+func (d *dialect) Undone(err error) bool {
+	return isBusy(err) || code(err) == codes.SQLITE_BUSY_SNAPSHOT
+}
 
-// failure is the error of a call, with what to do about it.
-func (d *dialect) failure(ctx context.Context, call string, err error) error {
+// Failure implements [sqlstore.Dialect].
+func (d *dialect) Failure(ctx context.Context, call string, err error) error {
 	err = retry.Ended(ctx, err)
 	unsent := errors.As(err, new(groups.Unsent))
 	c := code(err)

@@ -24,8 +24,10 @@ const (
 // A place is where the files of a database are. The three belong together: a main file with the -wal of
 // another one is a damaged database, and two -shm files let two processes write at once.
 type place struct {
-	path string // as the configuration has it
+	path string // as the configuration has it, absolute
 	main string // without symbolic links, as they were at opening: SQLite derives the other names from it
+	// namespace is that of the cluster. A file has one.
+	namespace string
 }
 
 // locate checks a path, and resolves its symbolic links.
@@ -35,6 +37,10 @@ func locate(path string) (place, error) {
 		return place{}, refuse("there is no path: write the name of a file, such as /var/lib/quorate/quorate.db")
 	case path == ":memory:", strings.HasPrefix(path, "file:"), strings.ContainsRune(path, 0):
 		return place{}, refuse("%q is not the path of a file: write one, such as /var/lib/quorate/quorate.db; a URI or a database in memory cannot be used", path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return place{}, refuse("%w", err)
 	}
 	main, err := resolve(path)
 	if err != nil {
@@ -54,12 +60,8 @@ func locate(path string) (place, error) {
 	return place{path: path, main: main}, nil
 }
 
-// resolve returns the absolute path of a file that may not exist yet. Its directory has to.
+// resolve resolves the symbolic links of a path. Its directory has to exist.
 func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", kv.ErrNotReady, err)
-	}
 	whole, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		return whole, nil

@@ -115,7 +115,14 @@ func (l *link) prepare(ctx context.Context) error {
 	if found.journal != "wal" {
 		return refuse("its journal_mode is %s: another program has changed it; run PRAGMA journal_mode = WAL", found.journal)
 	}
-	return found.check()
+	if err := found.check(); err != nil {
+		return err
+	}
+	has, err := l.value(ctx, "SELECT namespace FROM life")
+	if want := l.connector.place.namespace; err == nil && has != want {
+		err = refuse("it belongs to the namespace %v, and the configuration says %s: choose another path", has, want)
+	}
+	return err
 }
 
 // A file is what a database says of itself.
@@ -146,13 +153,13 @@ func (l *link) look(ctx context.Context, f *file) error {
 	return nil
 }
 
-// value returns what a query returns that has one row with one column; nil for no row.
+// value returns the first column of the first row of a query; nil for no row.
 func (l *link) value(ctx context.Context, query string) (driver.Value, error) {
 	rows, err := l.QueryContext(ctx, query, nil)
 	if err != nil {
 		return nil, err
 	}
-	row := make([]driver.Value, 1)
+	row := make([]driver.Value, len(rows.Columns()))
 	if err = rows.Next(row); errors.Is(err, io.EOF) {
 		row[0], err = nil, nil
 	}
@@ -162,6 +169,16 @@ func (l *link) value(ctx context.Context, query string) (driver.Value, error) {
 // beginWriting starts a transaction that will write. Others wait for it, so it never has to be
 // repeated because of what they have written.
 const beginWriting = "BEGIN IMMEDIATE"
+
+// QueryContext implements [driver.QueryerContext]. It waits while another process repairs the -wal after
+// a crash. A query that does not begin has changed nothing.
+func (l *link) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
+	err = whileBusy(ctx, func() error {
+		rows, err = l.driverConn.QueryContext(ctx, query, args)
+		return err
+	})
+	return rows, err
+}
 
 // ExecContext implements [driver.ExecerContext]. A transaction that will write waits until others have
 // ended, as long as ctx lasts. SQLite would wait longer and longer between its tries, and not notice

@@ -39,11 +39,12 @@ type opened struct {
 }
 
 // open opens the file at a path as it is now, and creates it if there is none.
-func open(ctx context.Context, path string) (*opened, error) {
+func open(ctx context.Context, path, namespace string) (*opened, error) {
 	p, err := locate(path)
 	if err != nil {
 		return nil, err
 	}
+	p.namespace = namespace
 	unlock, err := p.lockDir(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (p place) mark(ctx context.Context) (m mark, err error) {
 	if err := m.check(); err != nil || m.tables == 0 {
 		return m, err
 	}
-	got, err := l.value(ctx, "SELECT identity FROM life")
+	got, err := l.value(ctx, "SELECT server FROM life")
 	text, _ := got.(string)
 	m.identity = parseIdentity(text)
 	return m, err
@@ -147,9 +148,14 @@ func (p place) adopt(ctx context.Context, m mark, now identity) error {
 }
 
 // refuseStrange refuses a file that nobody has marked beside a -wal with commits: it is the database of
-// another program, whose tables are all in the -wal.
+// another program, whose tables are all in the -wal. Beside an empty file they are those of one that was
+// deleted.
 func (p place) refuseStrange(m mark) error {
-	if info, err := os.Stat(p.main + walEnd); err == nil && info.Size() > 0 && m.application == 0 {
+	main, err := os.Stat(p.main)
+	if err != nil || main.Size() == 0 || m.application != 0 {
+		return err
+	}
+	if wal, err := os.Stat(p.main + walEnd); err == nil && wal.Size() > 0 {
 		return refuse("%s has commits, and nothing says that they are of Quorate: choose another path, or delete the file with its -wal and -shm if they are of no use", p.main+walEnd)
 	}
 	return nil
@@ -161,7 +167,8 @@ func (p place) begin(ctx context.Context, l *link) error {
 		_, err := l.ExecContext(ctx, text, nil)
 		return err
 	}
-	if err := exec(settings + "PRAGMA locking_mode = EXCLUSIVE"); err != nil {
+	// The locking mode comes first: with it, SQLite keeps in memory what the -shm has.
+	if err := exec("PRAGMA locking_mode = EXCLUSIVE; " + settings); err != nil {
 		return err
 	}
 	if err := whileBusy(ctx, func() error { return exec("BEGIN EXCLUSIVE; COMMIT") }); err != nil {
@@ -173,26 +180,37 @@ func (p place) begin(ctx context.Context, l *link) error {
 	if err := l.markFile(ctx); err != nil {
 		return err
 	}
-	if got, err := l.value(ctx, "PRAGMA journal_mode = WAL"); err != nil || got != "wal" {
-		return errors.Join(refuse("its journal_mode cannot be changed from %v to wal", got), err)
+	got, err := l.value(ctx, "PRAGMA journal_mode = WAL")
+	if err == nil && got != "wal" {
+		err = refuse("its journal_mode cannot be changed from %v to wal: look which program uses it", got)
 	}
-	if err := l.migrate(ctx); err != nil {
+	if err == nil {
+		err = l.migrate(ctx)
+	}
+	if err == nil {
+		err = p.createShm()
+	}
+	if err != nil {
 		return err
 	}
-	if err := p.createShm(); err != nil {
-		return err
-	}
+	return p.writeIdentity(ctx, l)
+}
+
+// writeIdentity writes which files belong together, into the main one.
+func (p place) writeIdentity(ctx context.Context, l *link) error {
 	id, err := p.identify()
 	if err != nil {
 		return err
 	}
-	if _, err := l.driverConn.ExecContext(ctx, "UPDATE life SET number = number + 1, identity = ?", []driver.NamedValue{{Ordinal: 1, Value: id.String()}}); err != nil {
+	if _, err := l.driverConn.ExecContext(ctx, "UPDATE life SET number = number + 1, server = ?, namespace = iif(namespace = '', ?, namespace)",
+		[]driver.NamedValue{{Ordinal: 1, Value: id.String()}, {Ordinal: 2, Value: p.namespace}}); err != nil {
 		return err
 	}
-	if got, err := l.value(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil || got != int64(0) {
-		return errors.Join(refuse("what its -wal has cannot be written to the main file"), err)
+	got, err := l.value(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	if err == nil && got != int64(0) {
+		err = fmt.Errorf("%w: the -wal could not be written to the main file", errBusy)
 	}
-	return nil
+	return err
 }
 
 // markFile marks a new file as one of Quorate. That goes straight into the main file, as there is no

@@ -9,7 +9,7 @@ CREATE TABLE records (
     name    TEXT NOT NULL,
     sub     TEXT NOT NULL,
     version INTEGER NOT NULL,
-    value   BLOB NOT NULL,
+    value   TEXT NOT NULL,
     PRIMARY KEY (kind, name, sub)
 ) STRICT;
 
@@ -20,9 +20,11 @@ CREATE TABLE slots (
 ) STRICT;
 INSERT INTO slots (id, version) VALUES (0, 0);
 
--- Which files this database is in, and how often it has come into others. One row.
+-- Which files this database is in, how often it has come into others, and to which cluster it belongs.
+-- One row.
 CREATE TABLE life (
-    number   INTEGER NOT NULL,
-    identity TEXT NOT NULL
+    number    INTEGER NOT NULL,
+    server    TEXT NOT NULL,
+    namespace TEXT NOT NULL
 ) STRICT;
-INSERT INTO life (number, identity) VALUES (0, '');
+INSERT INTO life (number, server, namespace) VALUES (0, '', '');
