@@ -66,8 +66,11 @@ func (d *dialect) reopen(ctx context.Context) (*opened, error) {
 	if o != nil && o.same() == nil {
 		return o, nil // another call has opened it
 	}
-	if d.current.Store(nil); o != nil {
-		_ = o.db.Close() // what it has committed is in its -wal
+	if o != nil {
+		if err := o.leave(ctx); err != nil {
+			return nil, err
+		}
+		d.current.Store(nil)
 	}
 	o, err := open(ctx, d.path, d.namespace)
 	if err == nil {
@@ -91,6 +94,6 @@ func (d *dialect) Kept(conn *sql.Conn) error {
 // close closes all connections. No call may follow.
 func (d *dialect) close() {
 	if o := d.current.Load(); o != nil {
-		_ = o.db.Close()
+		_ = o.close()
 	}
 }

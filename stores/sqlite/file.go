@@ -143,12 +143,12 @@ func (p place) identify() (id identity, err error) {
 	return id, nil
 }
 
-func (id identity) String() string { return id.main + " " + id.wal + " " + id.shm }
+func (id identity) String() string { return id.main + "/" + id.wal + "/" + id.shm }
 
 // parseIdentity reads what String has written.
 func parseIdentity(text string) (id identity) {
-	id.main, text, _ = strings.Cut(text, " ")
-	id.wal, id.shm, _ = strings.Cut(text, " ")
+	id.main, text, _ = strings.Cut(text, "/")
+	id.wal, id.shm, _ = strings.Cut(text, "/")
 	return id
 }
 

@@ -38,9 +38,12 @@ func (c *connector) same() error {
 // Driver implements [driver.Connector].
 func (c *connector) Driver() driver.Driver { return new(sqlite.Driver) }
 
-// Connect implements [driver.Connector]. SQLite opens the files by their names, the last of them with the
-// first statement. They are the right ones if the names stand for the same files before and after.
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+// Connect implements [driver.Connector].
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) { return c.dial(ctx) }
+
+// dial opens a connection. SQLite opens the files by their names, the last of them with the first
+// statement. They are the right ones if the names stand for the same files before and after.
+func (c *connector) dial(ctx context.Context) (*link, error) {
 	if err := c.same(); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,8 @@ const maxConns = 8
 type opened struct {
 	*connector
 	db *sql.DB
+	// last stays open as long as the others may be: it saves what they have committed.
+	last *link
 }
 
 // open opens the file at a path as it is now, and creates it if there is none.
@@ -58,13 +60,40 @@ func open(ctx context.Context, path, namespace string) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{connector: &connector{place: p, identity: id, turn: make(chan struct{}, 1)}}
+	if o.last, err = o.dial(ctx); err != nil {
+		return nil, err
+	}
 	o.db = sql.OpenDB(o.connector)
 	o.db.SetMaxOpenConns(maxConns)
 	o.db.SetMaxIdleConns(maxConns)
-	if err := o.db.PingContext(ctx); err != nil {
-		return nil, errors.Join(err, o.db.Close())
-	}
 	return o, nil
+}
+
+func (o *opened) close() error { return errors.Join(o.db.Close(), o.last.Close()) }
+
+// leave closes the connections to files that are no longer those at the path. If only the -wal or -shm is
+// gone, what was committed comes into the main file first: others cannot read it in a -wal without a
+// name. Nobody begins another -wal before all have left.
+func (o *opened) leave(ctx context.Context) error {
+	now, err := o.place.identify()
+	if err != nil {
+		return err
+	}
+	if now.main == o.identity.main {
+		if err := whileBusy(ctx, func() error { return o.last.checkpoint(ctx) }); err != nil {
+			return err
+		}
+	}
+	return o.close()
+}
+
+// checkpoint copies all that is in the -wal into the main file.
+func (l *link) checkpoint(ctx context.Context) error {
+	busy, err := l.value(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	if err == nil && busy != int64(0) {
+		err = fmt.Errorf("%w: the -wal cannot be written to the main file while another process reads or writes it", errBusy)
+	}
+	return err
 }
 
 // settle makes sure that the files at the place belong together and have the schema of this release, and
@@ -206,11 +235,7 @@ func (p place) writeIdentity(ctx context.Context, l *link) error {
 		[]driver.NamedValue{{Ordinal: 1, Value: id.String()}, {Ordinal: 2, Value: p.namespace}}); err != nil {
 		return err
 	}
-	got, err := l.value(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	if err == nil && got != int64(0) {
-		err = fmt.Errorf("%w: the -wal could not be written to the main file", errBusy)
-	}
-	return err
+	return l.checkpoint(ctx)
 }
 
 // markFile marks a new file as one of Quorate. That goes straight into the main file, as there is no
