@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -51,7 +52,7 @@ func whileBusy(ctx context.Context, do func() error) error {
 			return err
 		}
 		if !retry.Sleep(ctx, shortestPause+rand.N(longestPause-shortestPause)) {
-			return fmt.Errorf("%w: %w", err, ctx.Err())
+			return err
 		}
 	}
 }
@@ -64,7 +65,7 @@ func (d *dialect) Undone(err error) bool {
 
 // Failure implements [sqlstore.Dialect].
 func (d *dialect) Failure(ctx context.Context, call string, err error) error {
-	err = retry.Ended(ctx, err)
+	err = oneLine{retry.Ended(ctx, err)}
 	unsent := errors.As(err, new(groups.Unsent))
 	c := code(err)
 	switch family(c) {
@@ -118,3 +119,10 @@ type meaning struct {
 }
 
 func (e meaning) Unwrap() []error { return []error{e.error, e.kind} }
+
+// oneLine is an error whose text has one line.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string { return strings.ReplaceAll(e.error.Error(), "\n", "; ") }
+
+func (e oneLine) Unwrap() error { return e.error }

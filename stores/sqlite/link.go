@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -122,7 +123,11 @@ func (l *link) prepare(ctx context.Context) error {
 		return err
 	}
 	has, err := l.value(ctx, "SELECT namespace FROM life")
-	if want := l.connector.place.namespace; err == nil && has != want {
+	switch want := l.connector.place.namespace; {
+	case err != nil:
+	case has == nil:
+		err = refuse("its life has no row, so another program has changed it: put a backup in its place")
+	case has != want:
 		err = refuse("it belongs to the namespace %v, and the configuration says %s: choose another path", has, want)
 	}
 	return err
@@ -184,20 +189,26 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 }
 
 // ExecContext implements [driver.ExecerContext]. A transaction that will write waits until others have
-// ended, as long as ctx lasts. SQLite would wait longer and longer between its tries, and not notice
-// the end of ctx.
+// ended, but less long than ctx lasts: its error says then that nothing was changed. SQLite would wait
+// longer and longer between its tries, and not notice the end of ctx.
 func (l *link) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if l.connector == nil || !strings.HasPrefix(query, beginWriting) {
 		return l.driverConn.ExecContext(ctx, query, args)
 	}
+	patience := ctx
+	if until, bounded := ctx.Deadline(); bounded {
+		var stop context.CancelFunc
+		patience, stop = context.WithDeadline(ctx, until.Add(-time.Until(until)/4))
+		defer stop()
+	}
 	select {
 	case l.connector.turn <- struct{}{}:
 		defer func() { <-l.connector.turn }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", errBusy, ctx.Err())
+	case <-patience.Done():
+		return nil, errBusy
 	}
 	var result driver.Result
-	err := whileBusy(ctx, func() (err error) {
+	err := whileBusy(patience, func() (err error) {
 		result, err = l.driverConn.ExecContext(ctx, query, args)
 		return err
 	})

@@ -37,8 +37,6 @@ type World struct {
 	// OneByOne: the store reads one record at a time. Then the kit of commands, which asks for hundreds
 	// of thousands, runs at full length only.
 	OneByOne bool
-	// Clock: its answers carry a clock.
-	Clock bool
 
 	count atomic.Int64 // of namespaces
 }
