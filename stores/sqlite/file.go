@@ -128,27 +128,41 @@ func (p place) createShm() error {
 	return f.Close()
 }
 
-// An identity tells the files at a place apart from others that were there before, or come later.
-type identity struct{ main, wal, shm string }
+// An inode is the number of a file, with the time of its birth if the file system knows it: numbers are
+// given again soon after a file was deleted. It is zero for a file that does not exist.
+type inode struct {
+	number uint64
+	birth  int64 // in nanoseconds since 1970
+}
 
-// identify returns the identity of the files that are at the place now. One that does not exist is "-".
+// An identity tells the files at a place apart from others that were there before, or come later.
+type identity struct{ main, wal, shm inode }
+
+// identify returns the identity of the files that are at the place now.
 func (p place) identify() (id identity, err error) {
-	for name, to := range map[string]*string{p.path: &id.main, p.main + walEnd: &id.wal, p.main + shmEnd: &id.shm} {
-		if *to, err = inode(name); errors.Is(err, fs.ErrNotExist) {
-			*to = "-"
-		} else if err != nil {
+	for _, f := range []struct {
+		name string
+		to   *inode
+	}{{p.path, &id.main}, {p.main + walEnd, &id.wal}, {p.main + shmEnd, &id.shm}} {
+		if *f.to, err = inodeOf(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return identity{}, fmt.Errorf("%w: %w", kv.ErrNotReady, err)
 		}
 	}
 	return id, nil
 }
 
-func (id identity) String() string { return id.main + "/" + id.wal + "/" + id.shm }
+func (id identity) String() string {
+	return fmt.Sprintf(identityText, id.main.number, id.main.birth, id.wal.number, id.wal.birth, id.shm.number, id.shm.birth)
+}
 
-// parseIdentity reads what String has written.
+const identityText = "%x.%x/%x.%x/%x.%x"
+
+// parseIdentity reads what String has written. Any other text is the identity of no files.
 func parseIdentity(text string) (id identity) {
-	id.main, text, _ = strings.Cut(text, "/")
-	id.wal, id.shm, _ = strings.Cut(text, "/")
+	_, err := fmt.Sscanf(text, identityText, &id.main.number, &id.main.birth, &id.wal.number, &id.wal.birth, &id.shm.number, &id.shm.birth)
+	if err != nil {
+		return identity{}
+	}
 	return id
 }
 

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -22,11 +21,10 @@ func checkFileSystem(dir string) error {
 	}
 }
 
-// inode returns the number of a file, with the time of its birth.
-func inode(path string) (string, error) {
+func inodeOf(path string) (inode, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {
-		return "", &os.PathError{Op: "stat", Path: path, Err: err}
+		return inode{}, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
-	return fmt.Sprintf("%x.%x", s.Ino, s.Btim.Nano()), nil
+	return inode{s.Ino, s.Btim.Nano()}, nil
 }

@@ -42,16 +42,14 @@ func checkFileSystem(dir string) error {
 		"Use a directory on ext4, xfs, btrfs, zfs, f2fs, tmpfs or overlayfs; replicas on several hosts need another store", dir, name)
 }
 
-// inode returns the number of a file, with the time of its birth if the file system knows it: numbers
-// are given again soon after a file was deleted.
-func inode(path string) (string, error) {
+func inodeOf(path string) (inode, error) {
 	var s unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &s)
-	if err != nil {
-		return "", &os.PathError{Op: "statx", Path: path, Err: err}
+	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &s); err != nil {
+		return inode{}, &os.PathError{Op: "statx", Path: path, Err: err}
 	}
-	if s.Mask&unix.STATX_BTIME == 0 {
-		return fmt.Sprintf("%x", s.Ino), nil
+	i := inode{number: s.Ino}
+	if s.Mask&unix.STATX_BTIME != 0 {
+		i.birth = s.Btime.Sec*1_000_000_000 + int64(s.Btime.Nsec)
 	}
-	return fmt.Sprintf("%x.%x", s.Ino, s.Btime.Sec*1_000_000_000+int64(s.Btime.Nsec)), nil
+	return i, nil
 }

@@ -79,7 +79,73 @@ type driverConn interface {
 // A link is a connection of the driver that knows to which files it belongs.
 type link struct {
 	driverConn
-	connector *connector
+	connector  *connector
+	statements map[string]statement // compiled ones, by their texts
+}
+
+// A statement is one that the driver has compiled.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// Bounds of the statements that a link keeps. To compile one takes longer than to run it.
+const (
+	mostStatements   = 64
+	longestStatement = 4096 // bytes of its text
+)
+
+// compiled returns a statement that was compiled before, or is worth it; nil for others. The package
+// database/sql calls one at a time.
+func (l *link) compiled(ctx context.Context, text string) (statement, error) {
+	if s := l.statements[text]; s != nil {
+		return s, nil
+	}
+	if l.connector == nil || len(l.statements) >= mostStatements || len(text) > longestStatement {
+		return nil, nil
+	}
+	stmt, err := l.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := stmt.(statement)
+	if !ok {
+		return nil, stmt.Close()
+	}
+	l.statements[text] = s
+	return s, nil
+}
+
+// Close implements [driver.Conn].
+func (l *link) Close() error {
+	for _, s := range l.statements {
+		_ = s.Close() // it has no rows any more
+	}
+	return l.driverConn.Close()
+}
+
+func (l *link) query(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	s, err := l.compiled(ctx, text)
+	if s == nil && err == nil {
+		return l.driverConn.QueryContext(ctx, text, args)
+	} else if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, args)
+}
+
+// exec runs a statement to its end. The driver would report the end of ctx in place of what has become of
+// the statement, and cannot end what takes long, the wait for the disk.
+func (l *link) exec(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	ctx = context.WithoutCancel(ctx)
+	s, err := l.compiled(ctx, text)
+	if s == nil && err == nil {
+		return l.driverConn.ExecContext(ctx, text, args)
+	} else if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(ctx, args)
 }
 
 // dial opens a connection. Options are those of a URI of SQLite.
@@ -93,7 +159,7 @@ func dial(p place, options string, c *connector) (*link, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("the driver of SQLite has changed: use the one of this module's go.mod"), conn.Close())
 	}
-	l := &link{driverConn: known, connector: c}
+	l := &link{driverConn: known, connector: c, statements: map[string]statement{}}
 	// SQLite deletes the -wal and -shm with the last connection, by their names, which may stand for
 	// files of another database by then.
 	if _, err := l.FileControlPersistWAL("main", 1); err != nil {
@@ -182,7 +248,7 @@ const beginWriting = "BEGIN IMMEDIATE"
 // a crash. A query that does not begin has changed nothing.
 func (l *link) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	err = whileBusy(ctx, func() error {
-		rows, err = l.driverConn.QueryContext(ctx, query, args)
+		rows, err = l.query(ctx, query, args)
 		return err
 	})
 	return rows, err
@@ -193,7 +259,7 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 // longer and longer between its tries, and not notice the end of ctx.
 func (l *link) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if l.connector == nil || !strings.HasPrefix(query, beginWriting) {
-		return l.driverConn.ExecContext(ctx, query, args)
+		return l.exec(ctx, query, args)
 	}
 	patience := ctx
 	if until, bounded := ctx.Deadline(); bounded {
@@ -209,7 +275,7 @@ func (l *link) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	var result driver.Result
 	err := whileBusy(patience, func() (err error) {
-		result, err = l.driverConn.ExecContext(ctx, query, args)
+		result, err = l.exec(ctx, query, args)
 		return err
 	})
 	return result, err

@@ -192,15 +192,15 @@ func (p place) refuseStrange(m mark) error {
 
 // begin begins a life of the files. When it returns, the main file says which they are.
 func (p place) begin(ctx context.Context, l *link) error {
-	exec := func(text string) error {
+	run := func(text string) error {
 		_, err := l.ExecContext(ctx, text, nil)
 		return err
 	}
 	// The locking mode comes first: with it, SQLite keeps in memory what the -shm has.
-	if err := exec("PRAGMA locking_mode = EXCLUSIVE; " + settings); err != nil {
+	if err := run("PRAGMA locking_mode = EXCLUSIVE; " + settings); err != nil {
 		return err
 	}
-	if err := whileBusy(ctx, func() error { return exec("BEGIN EXCLUSIVE; COMMIT") }); err != nil {
+	if err := whileBusy(ctx, func() error { return run("BEGIN EXCLUSIVE; COMMIT") }); err != nil {
 		if !isBusy(err) {
 			return err
 		}
