@@ -41,9 +41,27 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/sqlstore"
+	"github.com/quorate/quorate/replica"
 )
+
+// A Store opens the file that the sqlite section names.
+type Store struct{}
+
+// Section implements [replica.Store].
+func (s *Store) Section() string { return config.SectionSQLite }
+
+// Address implements [replica.Store].
+func (s *Store) Address() string { return "" }
+
+// Open implements [replica.Store].
+func (s *Store) Open(_ context.Context, c config.Cluster) (kv.Server, error) {
+	return newServer(c.SQLite.Path, c.Namespace, c.Timeout), nil
+}
+
+var _ replica.Store = (*Store)(nil)
 
 // limits bound a transaction: SQLite nests conditions at most 1000 deep.
 var limits = kv.Limits{Keys: 500, Bytes: 8 << 20}

@@ -14,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/cmd"
+	"github.com/quorate/quorate/dev/testkit/campaigntest"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/jobs/execjob"
 )
 
 // workerPath names the file of a worker: with it, the test binary is one.
@@ -23,6 +27,11 @@ const workerPath = "QUORATE_TEST_SQLITE"
 func TestMain(m *testing.M) {
 	if path := os.Getenv(workerPath); path != "" {
 		work(path)
+	}
+	if campaigntest.IsProgram() {
+		r := jobs.NewRegistry()
+		execjob.Register(r)
+		cmd.Main(r, new(Store))
 	}
 	os.Exit(m.Run())
 }
