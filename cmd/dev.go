@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,10 +22,6 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/internal/console/view"
-	"github.com/quorate/quorate/internal/retry"
-	"github.com/quorate/quorate/internal/store/quorum/membership"
-	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/replica/dashboard"
 	"github.com/quorate/quorate/replica/settings"
@@ -44,14 +39,17 @@ const firstReplica = "a"
 func devCommand(a *cli) *cobra.Command {
 	var replicas, count int
 	var verbose bool
+	var keep string
 	c := &cobra.Command{
 		Use:   "dev",
 		Short: "Try it without Redis: embedded nodes and several replicas in one process",
 		Long: `Run the configuration's jobs on several replicas and embedded nodes in this
 process, and show which replica won each tick with which token. Edits of the
 configuration file take effect at once. These nodes share one process and lose
-everything at the end: use them for development only.`,
+everything at the end: use them for development only. With --keep everything is in a
+SQLite file instead, so the next start knows the history.`,
 		Example: `  quorate dev
+  quorate-sqlite dev --keep trial.db
   quorate dev --replicas 5 --nodes 3
   quorate dev --set jobs/heartbeat/schedule="@every 1s"`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -61,26 +59,30 @@ everything at the end: use them for development only.`,
 			if !slices.Contains([]int{1, 3, 5, 7}, count) {
 				return failure.Usagef("--nodes %d: write 1, 3, 5 or 7", count)
 			}
+			if keep != "" && c.Flags().Changed("nodes") {
+				return failure.Usagef("--keep takes the place of the nodes: remove --nodes")
+			}
 			cfg, err := config.Read(a.noStore(), a.Registry)
 			if err != nil {
 				return err
 			}
-			return dev(c.Context(), a, cfg, replicas, count, verbose)
+			s, err := a.devStore(keep, count)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return dev(c.Context(), a, cfg, s, replicas, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
 	c.Flags().IntVar(&count, "nodes", 5, "how many `nodes`: 1, 3, 5 or 7")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the replicas' logs and the jobs' output")
+	c.Flags().StringVar(&keep, "keep", "", "keep everything in this SQLite `file`, in place of embedded nodes")
 	return c
 }
 
-// dev runs the configuration's jobs on embedded nodes until ctx ends.
-func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, verbose bool) error {
-	embedded, err := devnodes.Start(nodes)
-	if err != nil {
-		return err
-	}
-	defer embedded.Close()
+// dev runs the configuration's jobs on a store until ctx ends.
+func dev(ctx context.Context, a *cli, cfg *config.Config, s devStore, replicas int, verbose bool) error {
 	front, err := newDevAPI(ctx, cfg.HTTP)
 	if err != nil {
 		return err
@@ -88,11 +90,11 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, v
 	defer front.close()
 	source := a.noStore()
 	adapt := func(cfg *config.Config) {
-		onEmbedded(cfg, embedded)
+		s.adapt(cfg)
 		front.apply(cfg)
 	}
 	adapt(cfg)
-	if err := initNodes(ctx, cfg); err != nil {
+	if err := s.init(ctx, cfg); err != nil {
 		return err
 	}
 	v := newDisplay(a.Out, func() int { return output.Width(a.Out) }, jobNames(cfg))
@@ -105,7 +107,7 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, v
 		id, own := string(rune(firstReplica[0]+byte(i))), *cfg
 		options := replica.Config{
 			Replica: settings.Replica{ID: id}, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
-			Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server),
+			Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server), Store: s.server,
 			File: &config.File{Config: &own, Registry: a.Registry, Source: &source, Adapt: adapt},
 		}
 		if i == 0 {
@@ -117,8 +119,8 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, v
 		}
 		list = append(list, r)
 	}
-	v.header(fmt.Sprintf("Replicas a to %s and %d embedded nodes in this process: for development only.\n"+
-		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), nodes, strings.Join(jobNames(cfg), ", "), front.text, hint))
+	v.header(fmt.Sprintf("Replicas a to %s and %s: for development only.\n"+
+		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), s.text, strings.Join(jobNames(cfg), ", "), front.text, hint))
 	return runShown(ctx, a, v, list, cfg.Scheduler.DrainTimeout)
 }
 
@@ -133,40 +135,6 @@ func runShown(ctx context.Context, a *cli, v *display, list []*replica.Replica, 
 	defer shown.Wait()
 	defer stop()
 	return a.runAll(ctx, list)
-}
-
-// onEmbedded points the configuration, which was read without its store, at the embedded
-// nodes. They are slow with many jobs but never down, so it waits for them as long as a
-// lease allows. It drops the probes' port: replicas of one process cannot share it.
-func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
-	cfg.Redis.Nodes = append(cfg.Redis.Nodes, settings.Nodes(embedded.URLs()...)...)
-	cfg.Redis.NodeTimeout = max(cfg.Redis.NodeTimeout, cfg.Lock.TTL/5)
-	cfg.HTTP.ProbesListen = ""
-	cfg.Program("redis")
-}
-
-// initWithin is how long embedded nodes may take to answer on a busy machine.
-const initWithin = 10 * time.Second
-
-// initNodes declares the nodes new, as this process has just started them, so no tick
-// waits for the grace.
-func initNodes(ctx context.Context, cfg *config.Config) error {
-	cluster, err := cfg.Cluster()
-	if err != nil {
-		return err
-	}
-	cluster.Redis.Embedded = true
-	set, err := membership.Open(cluster.Redis)
-	if err != nil {
-		return err
-	}
-	trying, cancel := context.WithTimeout(ctx, initWithin)
-	defer cancel()
-	err = set.Init(ctx, false)
-	for err != nil && !errors.Is(err, locking.ErrRefused) && retry.Sleep(trying, 100*time.Millisecond) {
-		err = set.Init(ctx, false)
-	}
-	return errors.Join(err, set.Close())
 }
 
 func jobNames(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Jobs)) }

@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/dev/testkit/length"
+)
+
+// A replacement is something that people do to the files while replicas run.
+type replacement struct {
+	name    string
+	forgets bool // what was committed may be missing afterwards
+	do      func(t *testing.T, path string)
+}
+
+func replacements() []replacement {
+	return []replacement{
+		{"another moved over it", true, func(t *testing.T, path string) {
+			t.Helper()
+			other := filepath.Join(t.TempDir(), "other.db")
+			s := newServer(other, client, timeout)
+			if _, err := claimNext(t.Context(), s, "other"); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+			rename(t, other, path)
+		}},
+		{"backup moved over it", true, func(t *testing.T, path string) { t.Helper(); rename(t, path+".backup", path) }},
+		{"deleted", true, func(t *testing.T, path string) { t.Helper(); remove(t, path) }},
+		{"all deleted", true, func(t *testing.T, path string) { t.Helper(); remove(t, path, path+walEnd, path+shmEnd) }},
+		{"all deleted, then backup", true, func(t *testing.T, path string) {
+			t.Helper()
+			remove(t, path, path+walEnd, path+shmEnd)
+			rename(t, path+".backup", path)
+		}},
+		{"wal and shm deleted", false, func(t *testing.T, path string) { t.Helper(); remove(t, path+walEnd, path+shmEnd) }},
+		{"shm deleted", false, func(t *testing.T, path string) { t.Helper(); remove(t, path+shmEnd) }},
+		{"wal deleted", false, func(t *testing.T, path string) { t.Helper(); remove(t, path+walEnd) }},
+	}
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReplaced replaces files while three processes claim numbers. All of them notice it: nobody takes
+// what it does in the old files for done, and each number is won once in an incarnation.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	for _, r := range replacements() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			for range length.Of(1, 20) {
+				r.run(t)
+			}
+		})
+	}
+}
+
+func (r replacement) run(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quorate.db")
+	workers := []*worker{startWorker(t, path), startWorker(t, path), startWorker(t, path)}
+	for _, w := range workers {
+		w.await(t, time.Time{})
+	}
+	backup(t, path, path+".backup")
+	before := workers[0].await(t, time.Now()).incarnation
+	r.do(t, path)
+	replaced := time.Now()
+	var all, later []win
+	for _, w := range workers {
+		w.await(t, replaced)
+	}
+	for _, w := range workers {
+		w.kill()
+		all = append(all, w.won()...)
+	}
+	for _, w := range all {
+		if w.incarnation != before {
+			later = append(later, w)
+		} else if w.began.After(replaced) {
+			t.Errorf("%d was won in the files of before, %v after they were replaced", w.number, w.began.Sub(replaced))
+		}
+	}
+	checkWhole(t, path)
+	if r.forgets {
+		checkWins(t, path, later)
+	} else {
+		checkWins(t, path, all)
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sqlite
+
+import "syscall"
+
+func diesWithTest() *syscall.SysProcAttr { return nil }
