@@ -32,8 +32,8 @@ func configure(c *campaigntest.Campaign, on *mysqltest.Server) {
 	section := func(addr string) string {
 		return fmt.Sprintf("mysql: {url: 'mysql://replica:Geheim1@%s', failover_grace: %s, timeout: %s}", addr, campaigntest.Grace, campaigntest.Timeout)
 	}
-	migrate(c.T, on, "quorate")
-	on.Exec(c.T, "CREATE USER replica IDENTIFIED BY 'Geheim1'", Grants("", "replica"))
+	migrate(c.T, on, "campaign")
+	on.Exec(c.T, "CREATE USER replica IDENTIFIED BY 'Geheim1'", Grants("campaign", "replica"))
 	c.Configure(section(on.Addr()), c.Commands())
 	c.ConfigureOutsider(section(on.SideAddr()), c.Commands())
 }

@@ -32,7 +32,7 @@ func migrateAtOnce(t *testing.T, on *mysqltest.Server) {
 	for who := range replicas {
 		s := opened(t, source{fresh: at(on.URL()), database: "at `once`"})
 		running.Go(func() {
-			var made []Migration
+			var made []kv.Migration
 			made, errs[who] = s.Migrate(t.Context())
 			steps[who] = len(made)
 		})

@@ -242,6 +242,6 @@ func (s *server) noConnection(ctx context.Context, err error) error {
 func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 var (
-	_ kv.Server        = (*server)(nil)
+	_ kv.Migrator      = (*server)(nil)
 	_ sqlstore.Dialect = (*server)(nil)
 )
