@@ -18,7 +18,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/internal/store/single/postgres"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -47,29 +47,30 @@ func storeMigrateCommand(a *cli) *cobra.Command {
 	var m migration
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Make the tables of PostgreSQL, or bring them to this release",
-		Long: `Make the schema that namespace names, with its tables and functions, or bring it to
-this release. You can repeat it. Replicas of the previous release continue, and
+		Short: "Make the tables of PostgreSQL, MySQL or SQLite, or bring them to this release",
+		Long: `Make the schema or database that namespace names, with its tables, or bring it to this
+release. You can repeat it. Replicas of the previous release continue, and
 can be restarted unless the changelog says otherwise. Redis nodes have no tables.
 
 --print changes nothing. It prints the SQL of the steps that the store lacks, for those
 who run it with another tool. With --from it does not read the store, and prints the
 steps after that version; 0 prints all of them.
 
---role prints also the GRANT statements for replicas whose role does not own the schema.`,
+--role prints also the GRANT statements for replicas whose role does not own the tables.
+On MySQL a role is USER, from any host, or USER@HOST.`,
 		Example: `  quorate store migrate --config prod.yaml
   quorate store migrate --print --role app | psql -v ON_ERROR_STOP=1 "$OWNER_URL"
   quorate store migrate --print --from 0 > schema.sql`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if fixed := c.Flags().Changed("from"); !fixed {
+			if !c.Flags().Changed("from") {
 				m.from = -1
-			} else if last := len(postgres.Migrations()); m.from < 0 || m.from > last {
-				return failure.Usagef("--from %d: write a version from 0 to %d", m.from, last)
+			} else if m.from < 0 {
+				return failure.Usagef("--from %d: write a version from 0", m.from)
 			}
-			if m.print || m.role != "" || m.from >= 0 {
-				return printMigrations(c, a, m)
-			}
-			return a.onPostgres(c, func(ctx context.Context, s *postgres.Store) error {
+			return a.onTables(c, func(ctx context.Context, s kv.Migrator) error {
+				if m.print || m.role != "" || m.from >= 0 {
+					return m.printSQL(ctx, a.Out, s)
+				}
 				steps, err := s.Migrate(ctx)
 				if err != nil {
 					return err
@@ -88,29 +89,25 @@ steps after that version; 0 prints all of them.
 	return c
 }
 
-// printMigrations prints the SQL of the steps that are missing.
-func printMigrations(c *cobra.Command, a *cli, m migration) error {
-	cfg, err := config.ReadCluster(a.source())
-	if err != nil {
-		return err
-	}
-	if m.from < 0 {
-		err = a.onPostgres(c, func(ctx context.Context, s *postgres.Store) (err error) {
-			m.from, err = s.Version(ctx)
-			return err
-		})
-		if err != nil {
+// printSQL prints the SQL of the steps that are missing.
+func (m migration) printSQL(ctx context.Context, w io.Writer, s kv.Migrator) (err error) {
+	last := len(s.Migrations())
+	switch {
+	case m.from > last:
+		return failure.Usagef("--from %d: write a version from 0 to %d", m.from, last)
+	case m.from < 0:
+		if m.from, err = s.Version(ctx); err != nil {
 			return err
 		}
 	}
-	text := "-- the schema is that of this release\n"
-	if m.from < len(postgres.Migrations()) {
-		text = postgres.Script(cfg.Namespace, m.from)
+	text := "-- the tables are those of this release\n"
+	if m.from < last {
+		text = s.Script(m.from)
 	}
 	if m.role != "" {
-		text += postgres.Grants(cfg.Namespace, m.role)
+		text += s.Grants(m.role)
 	}
-	_, err = fmt.Fprintln(a.Out, strings.TrimSpace(text))
+	_, err = fmt.Fprintln(w, strings.TrimSpace(text))
 	return err
 }
 
@@ -215,13 +212,13 @@ func (d declaration) declare(ctx context.Context, a *cli, s *cluster.Store) erro
 	return err
 }
 
-// onPostgres calls do with the PostgreSQL of the configuration.
-func (a *cli) onPostgres(c *cobra.Command, do func(context.Context, *postgres.Store) error) error {
+// onTables calls do with the store of the configuration, if that has tables.
+func (a *cli) onTables(c *cobra.Command, do func(context.Context, kv.Migrator) error) error {
 	return a.withStore(c.Context(), func(s *cluster.Store) error {
 		if s.One == nil {
 			return failure.Usagef("%s is for one store, and this configuration has Redis nodes", c.CommandPath())
 		}
-		server, ok := s.One.Server.(*postgres.Store)
+		server, ok := s.One.Server.(kv.Migrator)
 		if !ok {
 			return failure.Usagef("this store has no tables: there is nothing to migrate")
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// readSettings reads what settings has. Servers leave out what they do not know.
+// readSettings reads what variables has. Servers leave out what they do not know.
 const readSettings = `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment',
 	'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sql_log_bin', 'sync_binlog', 'binlog_format',
 	'read_only', 'super_read_only', 'innodb_read_only', 'transaction_isolation', 'tx_isolation', 'transaction_read_only', 'tx_read_only',
@@ -26,20 +26,20 @@ const (
 	oldestMariaDB = "10.11"
 )
 
-// settings are those of a session and of its server, by name.
-type settings map[string]string
+// variables are the settings of a session and of its server, by name.
+type variables map[string]string
 
-func (s settings) add(name, value string) { s[strings.ToLower(name)] = value }
+func (s variables) add(name, value string) { s[strings.ToLower(name)] = value }
 
 // mariaDB reports whether the server is MariaDB.
-func (s settings) mariaDB() bool { return isMariaDB(s["version"]) }
+func (s variables) mariaDB() bool { return isMariaDB(s["version"]) }
 
 // isMariaDB reports whether a version is one of MariaDB. Its releases have no other sign that both
 // have.
 func isMariaDB(version string) bool { return strings.Contains(strings.ToLower(version), "mariadb") }
 
 // server is what people call the server, with its version.
-func (s settings) server() string {
+func (s variables) server() string {
 	version, _, _ := strings.Cut(strings.TrimPrefix(s["version"], "5.5.5-"), "-") // MariaDB may add that for old clients
 	if s.mariaDB() {
 		return "MariaDB " + version
@@ -48,7 +48,7 @@ func (s settings) server() string {
 }
 
 // first is the value of the first of the names that the server knows.
-func (s settings) first(names ...string) (name, value string) {
+func (s variables) first(names ...string) (name, value string) {
 	for _, name := range names {
 		if value, known := s[name]; known {
 			return name, value
@@ -65,7 +65,7 @@ func unsuitable(format string, args ...any) error {
 // check refuses a server that may forget what it has committed, or whose commits do not exclude each
 // other, and a session in which statements would have other results. Own says that the session was made by
 // the Store.
-func (s settings) check(own bool, timeout time.Duration) error {
+func (s variables) check(own bool, timeout time.Duration) error {
 	for _, judge := range []func() error{
 		s.checkRelease, s.checkWrites, s.checkFlushes, s.checkBinlog, s.checkClusters,
 		func() error { return s.checkSession(own) }, func() error { return s.checkLimits(own, timeout) },
@@ -77,7 +77,7 @@ func (s settings) check(own bool, timeout time.Duration) error {
 	return nil
 }
 
-func (s settings) checkRelease() error {
+func (s variables) checkRelease() error {
 	oldest := oldestMySQL
 	if s.mariaDB() {
 		oldest = oldestMariaDB
@@ -101,7 +101,7 @@ func numbers(version string) (list []int) {
 }
 
 // checkWrites refuses a server that only reads: also one whose user may write all the same.
-func (s settings) checkWrites() error {
+func (s variables) checkWrites() error {
 	for _, name := range []string{"read_only", "super_read_only", "innodb_read_only"} {
 		if value := s[name]; value != "" && !isOff(value) {
 			return meaning{fmt.Errorf("this server only reads: %s is %s. It is a replica, or was one: connect to the primary", name, value), errNotSent}
@@ -113,7 +113,7 @@ func (s settings) checkWrites() error {
 func isOff(value string) bool { return value == "" || value == "0" || strings.EqualFold(value, "OFF") }
 
 // checkFlushes refuses a server that answers before a commit is on its disk.
-func (s settings) checkFlushes() error {
+func (s variables) checkFlushes() error {
 	if value := s["innodb_flush_log_at_trx_commit"]; value != "1" {
 		return unsuitable("innodb_flush_log_at_trx_commit is %s, so a crash loses commits and ticks run twice: run SET GLOBAL innodb_flush_log_at_trx_commit = 1, and write it to the server's configuration", value)
 	}
@@ -125,7 +125,7 @@ func (s settings) checkFlushes() error {
 
 // checkBinlog refuses a server whose recovery, or whose replicas, may lack what was committed. At READ
 // COMMITTED, MIXED logs rows too.
-func (s settings) checkBinlog() error {
+func (s variables) checkBinlog() error {
 	if isOff(s["log_bin"]) {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (s settings) checkBinlog() error {
 
 // checkClusters refuses servers that write at several places. Such clusters compare what was written
 // when they commit, but not what was only read.
-func (s settings) checkClusters() error {
+func (s variables) checkClusters() error {
 	if value := s["wsrep_on"]; !isOff(value) {
 		return unsuitable("wsrep_on is %s: Galera compares at a commit what was written, not what was read, so ticks could run twice. Use a server with asynchronous or semi-synchronous replicas", value)
 	}
@@ -155,7 +155,7 @@ func (s settings) checkClusters() error {
 
 // checkSession refuses a session in which statements would fail, or have other results. The Store sets its
 // own ones; a pooler may have undone that.
-func (s settings) checkSession(own bool) error {
+func (s variables) checkSession(own bool) error {
 	remedy := "set it so for all sessions of the *sql.DB"
 	if own {
 		remedy = "a proxy before the server changes it: connect to the server itself"
@@ -189,7 +189,7 @@ func (s settings) checkSession(own bool) error {
 }
 
 // checkLimits refuses limits below what calls need.
-func (s settings) checkLimits(own bool, timeout time.Duration) error {
+func (s variables) checkLimits(own bool, timeout time.Duration) error {
 	if n, _ := strconv.Atoi(s["max_allowed_packet"]); n < leastPacket {
 		return unsuitable("max_allowed_packet is %d, and has to be at least %d: run SET GLOBAL max_allowed_packet = %[2]d, and write it to the server's configuration", n, leastPacket)
 	}

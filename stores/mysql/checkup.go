@@ -30,7 +30,7 @@ func (s *server) Check(ctx context.Context) (kv.Checkup, error) {
 }
 
 // look reads the settings of a session, with the state of replication, and refuses what calls would refuse.
-func (s *server) look(ctx context.Context) (found, status settings, err error) {
+func (s *server) look(ctx context.Context) (found, status variables, err error) {
 	conn, err := s.connection(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -53,13 +53,13 @@ const readStatus = `SHOW GLOBAL STATUS WHERE Variable_name IN ('Slaves_connected
 	'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status', 'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients')`
 
 // readAll reads names with values.
-func readAll(ctx context.Context, conn *sql.Conn, statement string) (settings, error) {
+func readAll(ctx context.Context, conn *sql.Conn, statement string) (variables, error) {
 	rows, err := conn.QueryContext(ctx, statement)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	found := settings{}
+	found := variables{}
 	for rows.Next() {
 		var name, value string
 		if err := rows.Scan(&name, &value); err != nil {
@@ -76,7 +76,7 @@ const longTimeout = time.Hour
 
 // aboutReplicas says what the promotion of a replica may forget; "" if there is none. MySQL does not say
 // how many follow a server, to those who have no rights to that.
-func aboutReplicas(found, status settings) string {
+func aboutReplicas(found, status variables) string {
 	if isOff(found["log_bin"]) {
 		return ""
 	}
@@ -100,6 +100,8 @@ func aboutReplicas(found, status settings) string {
 	switch {
 	case isOff(state):
 		return fmt.Sprintf("semi-synchronous replication is enabled and not in use, with %s replicas: the promotion of one may forget commits. %s", clients, fence)
+	case clients == "0":
+		return "semi-synchronous replication has no replica, so commits wait: connect one"
 	case point != "AFTER_SYNC":
 		return fmt.Sprintf("%s is %s: others see a commit before a replica has it, so a promotion may forget what was seen; set it to AFTER_SYNC", pointName, point)
 	case time.Duration(n)*time.Millisecond < longTimeout:

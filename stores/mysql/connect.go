@@ -4,17 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/url"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +19,7 @@ import (
 
 // Bounds of the connections that a Store opens.
 const (
-	maxConns       = 8 // unless the URL has max_connections
+	maxConns       = 8
 	connectTimeout = 5 * time.Second
 	// maxIdle is how long a connection lasts that nobody uses: half of the wait_timeout of sessions, so
 	// that it is never the server that ends it.
@@ -46,7 +42,7 @@ const (
 // A connector opens connections of the Store.
 type connector struct {
 	driver driver.Connector
-	check  func(settings) error
+	check  func(variables) error
 }
 
 // Connect implements [driver.Connector]. It returns a session whose settings, and those of whose server,
@@ -86,7 +82,7 @@ func (c connector) prepare(ctx context.Context, conn driver.Conn) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	found := settings{}
+	found := variables{}
 	for row := make([]driver.Value, 2); ; {
 		switch err := rows.Next(row); {
 		case errors.Is(err, io.EOF):
@@ -111,130 +107,68 @@ type connectError struct{ error }
 
 func (e connectError) Unwrap() error { return e.error }
 
-// connect returns connections to the server of a URL that was read. It does not connect.
-func (c Config) connect(parsed parsed, check func(settings) error) (*sql.DB, error) {
-	if err := parsed.driver.Apply(mysql.BeforeConnect(func(_ context.Context, next *mysql.Config) error {
-		fresh, err := c.read()
+// connect returns connections to the server that was read. It does not connect.
+func (c source) connect(read *mysql.Config, check func(variables) error) (*sql.DB, error) {
+	err := read.Apply(mysql.BeforeConnect(func(_ context.Context, next *mysql.Config) error {
+		now, err := c.read()
 		if err != nil {
 			return loginError{err}
 		}
-		next.User, next.Passwd, next.Net, next.Addr = fresh.driver.User, fresh.driver.Passwd, fresh.driver.Net, fresh.driver.Addr
-		next.TLS, next.AllowFallbackToPlaintext = fresh.driver.TLS, fresh.driver.AllowFallbackToPlaintext
+		next.User, next.Passwd, next.Addr, next.TLS, next.AllowFallbackToPlaintext = now.User, now.Passwd, now.Addr, now.TLS, now.AllowFallbackToPlaintext
 		return nil
-	})); err != nil {
+	}))
+	if err != nil {
 		return nil, err
 	}
-	driver, err := mysql.NewConnector(parsed.driver)
+	driver, err := mysql.NewConnector(read)
 	if err != nil {
 		return nil, errURL // the driver would quote a part of it
 	}
 	db := sql.OpenDB(connector{driver, check})
-	db.SetMaxOpenConns(parsed.maxConns)
-	db.SetMaxIdleConns(parsed.maxConns)
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(maxIdle)
 	db.SetConnMaxLifetime(maxAge)
 	return db, nil
 }
 
-// parsed is a URL that was read, with the files that it names.
-type parsed struct {
-	driver   *mysql.Config
-	maxConns int
-}
-
 // errURL says what to write. It never quotes the URL, which may have a password.
-var errURL = errors.New("the URL cannot be read: write mysql://USER:PASSWORD@HOST:3306/, with %40 for @ and %2F for / in the password; ?tls=true encrypts, and tls_ca, tls_cert and tls_key name PEM files")
+var errURL = errors.New("the URL cannot be read: write mysql://USER:PASSWORD@HOST:3306, with %40 for @ and %2F for / in the password, and ?tls=true, skip-verify or preferred for TLS")
 
-// read reads the URL as it is now.
-func (c Config) read() (parsed, error) {
-	text := c.URL
-	if c.Expand != nil {
-		var err error
-		if text, err = c.Expand(text); err != nil {
-			return parsed{}, fmt.Errorf("the URL: %w", err)
-		}
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "mysql" && u.Scheme != "mariadb" || u.User == nil || u.Opaque != "" || u.Fragment != "" || strings.Count(text, "@") > 1 { // a second @ is one of the password
-		return parsed{}, errURL
-	}
-	options, err := url.ParseQuery(u.RawQuery)
+// read reads the URL and the certificates as they are now.
+func (c source) read() (*mysql.Config, error) {
+	login, err := c.fresh()
 	if err != nil {
-		return parsed{}, errURL
+		return nil, err
+	}
+	u, err := url.Parse(login.URL)
+	if err != nil || u.Scheme != "mysql" || u.User == nil || u.Hostname() == "" || u.Fragment != "" || strings.Count(login.URL, "@") > 1 { // a second @ is one of the password
+		return nil, errURL
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	mode, only := query["tls"]
+	if err != nil || len(query) > 1 || len(query) == 1 && !only || len(mode) > 1 {
+		return nil, errURL
 	}
 	d := mysql.NewConfig()
 	d.User = u.User.Username()
 	d.Passwd, _ = u.User.Password()
 	d.Net, d.Addr = "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
 	d.Timeout, d.InterpolateParams, d.Logger = connectTimeout, true, new(mysql.NopLogger)
-	if socket := options.Get("socket"); socket != "" {
-		d.Net, d.Addr = "unix", socket
-	} else if u.Hostname() == "" {
-		return parsed{}, errURL
-	}
-	p := parsed{d, maxConns}
-	for name, values := range options {
-		switch name {
-		case "socket", "tls", "tls_ca", "tls_cert", "tls_key", "tls_server_name":
-		case "max_connections":
-			if p.maxConns, err = strconv.Atoi(values[0]); err != nil || p.maxConns < leastConns {
-				return parsed{}, fmt.Errorf("max_connections in the URL has to be a number, at least %d", leastConns)
-			}
-		default: // its name might be a part of the password
-			return parsed{}, errors.New("the URL has an option that is not known: those are socket, tls, tls_ca, tls_cert, tls_key, tls_server_name and max_connections")
-		}
-	}
-	return p, secure(d, u.Hostname(), options)
-}
-
-// leastConns are those that calls need: two groups of each kind, and one that waits for nobody.
-const leastConns = 5
-
-// secure sets how a connection is encrypted.
-func secure(d *mysql.Config, host string, options url.Values) error {
-	mode := options.Get("tls")
-	files := options.Has("tls_ca") || options.Has("tls_cert") || options.Has("tls_key") || options.Has("tls_server_name")
-	if mode == "" && files {
-		mode = "true"
-	}
-	t := &tls.Config{ServerName: cmp.Or(options.Get("tls_server_name"), host), MinVersion: tls.VersionTLS12}
-	switch mode {
-	case "", "false":
-		if files {
-			return errors.New("the URL names files for TLS, and has tls=false: remove one of both")
-		}
-		return nil
+	switch query.Get("tls") {
+	case "":
+		d.TLS = login.TLS
 	case "true":
-	case "skip-verify":
-		t.InsecureSkipVerify = true
-	case "preferred":
-		t.InsecureSkipVerify, d.AllowFallbackToPlaintext = true, true
+		d.TLS = cmp.Or(login.TLS, new(tls.Config))
+	case "skip-verify", "preferred":
+		d.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the operator wants it
+		d.AllowFallbackToPlaintext = query.Get("tls") == "preferred"
 	default:
-		return errors.New("tls in the URL has to be true, preferred, skip-verify or false")
+		return nil, errURL
 	}
-	if path := options.Get("tls_ca"); path != "" {
-		pem, err := os.ReadFile(path)
-		if err != nil {
-			return fileError(err)
-		}
-		if t.RootCAs = x509.NewCertPool(); !t.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("tls_ca in the URL: %s has no certificate", path)
-		}
+	if d.TLS != nil {
+		d.TLS = d.TLS.Clone()
+		d.TLS.ServerName, d.TLS.MinVersion = cmp.Or(d.TLS.ServerName, u.Hostname()), tls.VersionTLS12
 	}
-	if cert, key := options.Get("tls_cert"), options.Get("tls_key"); cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return fileError(err)
-		}
-		t.Certificates = []tls.Certificate{pair}
-	}
-	d.TLS = t
-	return nil
-}
-
-func fileError(err error) error {
-	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("a file that the URL names cannot be read: %w", file)
-	}
-	return fmt.Errorf("tls_cert and tls_key in the URL: %w", err)
+	return d, nil
 }

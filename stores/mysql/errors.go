@@ -187,7 +187,7 @@ func refusedLogin(err error) (why, advice string) {
 	case accountLocked, accountLockedMaria:
 		return "the account is locked", "unlock it by ALTER USER … ACCOUNT UNLOCK"
 	case secureTransport:
-		return "the server wants TLS", "write tls=true in the URL"
+		return "the server wants TLS", "write tls=true in the URL, or mysql.tls"
 	}
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
@@ -195,11 +195,11 @@ func refusedLogin(err error) (why, advice string) {
 	remote, _ := errors.AsType[*net.OpError](err)
 	switch {
 	case unknown, invalid, other:
-		return "the certificate of the server is not trusted", "check tls_ca, tls_server_name and the host in the URL"
+		return "the certificate of the server is not trusted", "check mysql.tls and the host in the URL"
 	case remote != nil && remote.Op == "remote error":
-		return "TLS", "check tls_cert and tls_key in the URL: the server may want another client certificate"
+		return "TLS", "check mysql.tls: the server may want another client certificate"
 	case errors.Is(err, mysql.ErrNoTLS):
-		return "the server has no TLS", "check tls in the URL"
+		return "the server has no TLS", "check tls in the URL, and mysql.tls"
 	case errors.Is(err, mysql.ErrCleartextPassword), errors.Is(err, mysql.ErrOldPassword), errors.Is(err, mysql.ErrUnknownPlugin):
 		return "the driver does not know how this user logs in", "create the user with caching_sha2_password, mysql_native_password or ed25519"
 	}

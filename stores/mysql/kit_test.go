@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/dev/testkit/storetest"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/stores/mysql/internal/mysqltest"
 )
@@ -19,7 +20,7 @@ func newWorld(tb testing.TB, settings ...string) (*storetest.World, *mysqltest.S
 			tb.Helper()
 			migrate(tb, on, namespace)
 			on.Exec(tb, Grants(namespace, "replica"))
-			return opened(tb, Config{URL: as(on, "replica", "Geheim1"), Database: namespace})
+			return opened(tb, source{fresh: at(as(on, "replica", "Geheim1")), database: namespace})
 		},
 		NextIncarnation: func(tb testing.TB, s kv.Store) {
 			tb.Helper()
@@ -34,16 +35,21 @@ func as(on *mysqltest.Server, user, password string) string {
 	return mysqltest.URL(on.Addr(), url.UserPassword(user, password))
 }
 
+// at is the login with a URL.
+func at(url string) func() (config.Login, error) {
+	return func() (config.Login, error) { return config.Login{URL: url}, nil }
+}
+
 // migrate makes a database with the tables.
 func migrate(tb testing.TB, on *mysqltest.Server, database string) {
 	tb.Helper()
-	if _, err := opened(tb, Config{URL: on.URL(), Database: database}).Migrate(tb.Context()); err != nil {
+	if _, err := opened(tb, source{fresh: at(on.URL()), database: database}).Migrate(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 }
 
 // opened opens a store until the test ends.
-func opened(tb testing.TB, c Config) *server {
+func opened(tb testing.TB, c source) *server {
 	tb.Helper()
 	s, err := open(c)
 	if err != nil {

@@ -24,16 +24,16 @@ func TestPromotion(t *testing.T) {
 			replica := primary.Replica(t)
 			migrate(t, primary, "quorate")
 			primary.Exec(t, Grants("", "replica"))
-			s := opened(t, Config{URL: as(primary, "replica", "Geheim1")})
+			s := opened(t, source{fresh: at(as(primary, "replica", "Geheim1"))})
 			first := write(t, s, `1`)
+			tellsReplicas(t, s, name)
 			primary.Kill(t)
 			primary.Start(t)
-			primary.AwaitReplica(t, replica) // it is connected again
+			primary.AwaitReplica(t, replica)
 			old := await(t, s)
 			if old != first.Stamp.Incarnation {
 				t.Errorf("a restart led from incarnation %s to %s", first.Stamp.Incarnation, old)
 			}
-			tellsReplicas(t, s, name)
 			if settings == nil {
 				replica.CutOff(t)
 			}
@@ -52,7 +52,7 @@ func TestPromotion(t *testing.T) {
 			primary.Front().Target(replica.SideAddr())
 			primary.Front().Break()
 			next := await(t, s)
-			if later := opened(t, Config{URL: as(replica, "replica", "Geheim1")}); next == old || await(t, later) != next {
+			if later := opened(t, source{fresh: at(as(replica, "replica", "Geheim1"))}); next == old || await(t, later) != next {
 				t.Errorf("after the promotion the incarnation is %s, and was %s; others see %s", next, old, await(t, later))
 			}
 			if o, err := s.Commit(t.Context(), kv.Txn{Incarnation: old, Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}}); err != nil || o.Won {
@@ -102,7 +102,7 @@ func TestReplicaIsRefused(t *testing.T) {
 	migrate(t, primary, "quorate")
 	replica := primary.Replica(t)
 	primary.AwaitReplica(t, replica)
-	s := opened(t, Config{URL: mysqltest.URL(replica.Addr(), url.User("root"))})
+	s := opened(t, source{fresh: at(mysqltest.URL(replica.Addr(), url.User("root")))})
 	_, _, read := s.Read(t.Context(), keyX)
 	_, commit := s.Commit(t.Context(), kv.Txn{Put: []kv.Write{{Key: keyX, Value: json.RawMessage(`3`)}}})
 	_, check := s.Check(t.Context())

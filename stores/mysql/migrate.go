@@ -22,20 +22,13 @@ const requiredVersion = 1
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// A Migration is a step from one version of the tables to the next.
-type Migration struct {
-	Version int    // from 1
-	Name    string // of its file
-	SQL     string
-}
-
 // Migrations are all steps, in order.
-func Migrations() []Migration {
+func Migrations() []kv.Migration {
 	names, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a good one
-	var list []Migration
+	var list []kv.Migration
 	for i, name := range names {
 		text, _ := migrations.ReadFile(name) // it is embedded
-		list = append(list, Migration{i + 1, strings.TrimPrefix(name, "migrations/"), string(text)})
+		list = append(list, kv.Migration{Version: i + 1, Name: strings.TrimPrefix(name, "migrations/"), SQL: string(text)})
 	}
 	return list
 }
@@ -103,6 +96,15 @@ func Grants(database, role string) string {
 	return in(database, strings.ReplaceAll(grants, "{role}", quoted(name)+"@"+quoted(host)))
 }
 
+// Migrations implements [kv.Migrator].
+func (s *server) Migrations() []kv.Migration { return Migrations() }
+
+// Script implements [kv.Migrator].
+func (s *server) Script(from int) string { return Script(s.database, from) }
+
+// Grants implements [kv.Migrator].
+func (s *server) Grants(role string) string { return Grants(s.database, role) }
+
 // statements are those of a script. They end with a semicolon at the end of a line.
 func statements(script string) (list []string) {
 	for statement := range strings.SplitSeq(script, ";\n") {
@@ -116,7 +118,7 @@ func statements(script string) (list []string) {
 // Migrate makes the database, or brings it to the version of this release, and returns the steps that
 // it has made. Of several that migrate at once, one makes them. A step that a crash has cut short is
 // repeated.
-func (s *server) Migrate(ctx context.Context) (made []Migration, err error) {
+func (s *server) Migrate(ctx context.Context) (made []kv.Migration, err error) {
 	err = s.locked(ctx, func(conn *sql.Conn) error {
 		from, err := s.made(ctx, conn)
 		if err != nil || from == len(Migrations()) {

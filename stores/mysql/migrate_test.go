@@ -14,7 +14,7 @@ import (
 // What is up to date stays as it is, with its records.
 func migrateAgain(t *testing.T, on *mysqltest.Server) {
 	migrate(t, on, "again")
-	s := opened(t, Config{URL: on.URL(), Database: "again"})
+	s := opened(t, source{fresh: at(on.URL()), database: "again"})
 	write(t, s, `1`)
 	if made, err := s.Migrate(t.Context()); err != nil || len(made) > 0 {
 		t.Errorf("migrated again: %v, %v", made, err)
@@ -30,9 +30,9 @@ func migrateAtOnce(t *testing.T, on *mysqltest.Server) {
 	steps, errs := make([]int, replicas), make([]error, replicas)
 	var running sync.WaitGroup
 	for who := range replicas {
-		s := opened(t, Config{URL: on.URL(), Database: "at `once`"})
+		s := opened(t, source{fresh: at(on.URL()), database: "at `once`"})
 		running.Go(func() {
-			var made []Migration
+			var made []kv.Migration
 			made, errs[who] = s.Migrate(t.Context())
 			steps[who] = len(made)
 		})
@@ -48,7 +48,7 @@ func migrateAtOnce(t *testing.T, on *mysqltest.Server) {
 	if total != len(Migrations()) {
 		t.Errorf("each of %d made so many steps: %v", replicas, steps)
 	}
-	wants(t, opened(t, Config{URL: on.URL(), Database: "at `once`"}), "")
+	wants(t, opened(t, source{fresh: at(on.URL()), database: "at `once`"}), "")
 }
 
 // A migration that a crash has cut short, between any two of its statements, is made by the next.
@@ -58,7 +58,7 @@ func migrateAfterACrash(t *testing.T, on *mysqltest.Server) {
 		database := fmt.Sprintf("crash %d", made)
 		on.Exec(t, statements(Script(database, 0))[:made]...)
 		migrate(t, on, database)
-		s := opened(t, Config{URL: on.URL(), Database: database})
+		s := opened(t, source{fresh: at(on.URL()), database: database})
 		write(t, s, `1`)
 		for table, want := range map[string]string{"slots": "1040", "life": "1", "migrations": fmt.Sprint(len(Migrations()))} {
 			if got := on.Value(t, in(database, "SELECT COUNT(*) FROM {database}."+table), ""); got != want {
@@ -71,7 +71,7 @@ func migrateAfterACrash(t *testing.T, on *mysqltest.Server) {
 // An administrator can run the script instead.
 func script(t *testing.T, on *mysqltest.Server) {
 	on.Exec(t, statements(Script("by script", 0))...)
-	s := opened(t, Config{URL: on.URL(), Database: "by script"})
+	s := opened(t, source{fresh: at(on.URL()), database: "by script"})
 	write(t, s, `1`)
 	if made, err := s.Migrate(t.Context()); err != nil || len(made) > 0 {
 		t.Errorf("after the script migrated %v, %v", made, err)
@@ -81,7 +81,7 @@ func script(t *testing.T, on *mysqltest.Server) {
 // A database that the application has is refused, and stays as it is.
 func othersTables(t *testing.T, on *mysqltest.Server) {
 	on.Exec(t, "CREATE DATABASE app", "CREATE TABLE app.orders (id INT)")
-	s := opened(t, Config{URL: on.URL(), Database: "app"})
+	s := opened(t, source{fresh: at(on.URL()), database: "app"})
 	_, err := s.Migrate(t.Context())
 	if !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "orders") || !strings.Contains(err.Error(), "choose another namespace") {
 		t.Errorf("beside a table: %v, want %v and what to do", err, kv.ErrNotReady)
@@ -104,7 +104,7 @@ func othersTables(t *testing.T, on *mysqltest.Server) {
 	}
 	// An empty one may be made for a user who has no right to make databases.
 	on.Exec(t, "CREATE DATABASE empty", "CREATE USER landlord IDENTIFIED BY 'Geheim1'")
-	s = opened(t, Config{URL: as(on, "landlord", "Geheim1"), Database: "empty"})
+	s = opened(t, source{fresh: at(as(on, "landlord", "Geheim1")), database: "empty"})
 	if _, err := s.Migrate(t.Context()); !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "GRANT ALL ON") {
 		t.Errorf("without rights: %v, want %v and what to do", err, kv.ErrNotReady)
 	}
@@ -116,7 +116,7 @@ func othersTables(t *testing.T, on *mysqltest.Server) {
 }
 
 func notMigrated(t *testing.T, on *mysqltest.Server) {
-	s := opened(t, Config{URL: on.URL(), Database: "later"})
+	s := opened(t, source{fresh: at(on.URL()), database: "later"})
 	_, _, read := s.Read(t.Context(), keyX)
 	_, _, list := s.List(t.Context(), kv.All(kv.Claims))
 	_, commit := s.Commit(t.Context(), kv.Txn{})
@@ -144,13 +144,13 @@ func newerTables(t *testing.T, on *mysqltest.Server) {
 	migrate(t, on, "newer")
 	known := len(Migrations())
 	on.Exec(t, fmt.Sprintf("INSERT INTO newer.migrations VALUES (%d, 'of a later release', %d)", known+1, known))
-	s := opened(t, Config{URL: on.URL(), Database: "newer"})
+	s := opened(t, source{fresh: at(on.URL()), database: "newer"})
 	wants(t, s, "")
 	if made, err := s.Migrate(t.Context()); err != nil || len(made) > 0 {
 		t.Errorf("migrated %v, %v", made, err)
 	}
 	on.Exec(t, fmt.Sprintf("INSERT INTO newer.migrations VALUES (%d, 'of a later release', %d)", known+2, known+2))
-	s = opened(t, Config{URL: on.URL(), Database: "newer"})
+	s = opened(t, source{fresh: at(on.URL()), database: "newer"})
 	_, _, read := s.Read(t.Context(), keyX)
 	_, migrate := s.Migrate(t.Context())
 	for _, err := range []error{read, migrate} {
@@ -164,7 +164,7 @@ func newerTables(t *testing.T, on *mysqltest.Server) {
 func engines(t *testing.T, on *mysqltest.Server) {
 	migrate(t, on, "engines")
 	on.Exec(t, "ALTER TABLE engines.slots ENGINE=Aria ROW_FORMAT=PAGE")
-	s := opened(t, Config{URL: on.URL(), Database: "engines"})
+	s := opened(t, source{fresh: at(on.URL()), database: "engines"})
 	if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "slots has the engine Aria") {
 		t.Errorf("Read = %v, want the name of the table", err)
 	}

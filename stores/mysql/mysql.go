@@ -51,38 +51,53 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/single/groups"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/sqlstore"
+	"github.com/quorate/quorate/replica"
 )
 
-// DefaultDatabase is the database if a Config names none.
+// DefaultDatabase is the database if the configuration names none.
 const DefaultDatabase = "quorate"
-
-// Config says where the records are.
-type Config struct {
-	// URL is that of the server, mysql://USER:PASSWORD@HOST:PORT/. It is read anew for each connection,
-	// with the files that it names, so that a password or a certificate can be replaced.
-	//
-	// A database in it is ignored. Its options are tls (true, preferred, skip-verify or false), tls_ca,
-	// tls_cert and tls_key (PEM files), tls_server_name, max_connections and socket.
-	URL string
-	// Expand resolves references in the URL; nil: it has none.
-	Expand func(string) (string, error)
-	// DB has the connections of the service, and takes the place of the URL. Their settings are checked, and
-	// not changed. Jobs that hold all of them keep leases from being extended: set no limit of open
-	// connections, or one that jobs do not reach.
-	DB *sql.DB
-	// Database is where the tables are. Default [DefaultDatabase].
-	Database string
-	// Timeout is the longest that a call may take.
-	Timeout time.Duration
-}
 
 // A Store opens the server that the mysql section names.
 type Store struct {
-	// DB, if set, has the connections of the service, in place of the URL of the section: see [Config].
+	// DB, if set, has the connections of the service, in place of the URL of the section. Their settings
+	// are checked, and not changed: write tx_isolation=%27READ-COMMITTED%27 in the name of the data source, on
+	// MySQL transaction_isolation. The replica uses up to eight of them. Jobs that hold all keep leases from being
+	// extended, so set no limit of open connections that jobs reach.
 	DB *sql.DB
+}
+
+// Section implements [replica.Store].
+func (s *Store) Section() string { return config.SectionMySQL }
+
+// Address implements [replica.Store].
+func (s *Store) Address() string {
+	if s.DB == nil {
+		return ""
+	}
+	return ofService
+}
+
+// ofService stands in for the address of a server that the service has connected to: a *sql.DB does not
+// tell it.
+const ofService = "mysql://service"
+
+// Open implements [replica.Store].
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (kv.Server, error) {
+	return open(source{fresh: cluster.Login, db: s.DB, database: cluster.Namespace, timeout: cluster.Timeout})
+}
+
+var _ replica.Store = (*Store)(nil)
+
+// A source says where the records are.
+type source struct {
+	fresh    func() (config.Login, error) // the login as it is now, for each connection
+	db       *sql.DB                      // of the service, in place of that
+	database string
+	timeout  time.Duration
 }
 
 // A server is a [kv.Store] on one server.
@@ -103,23 +118,23 @@ const slots = 1024
 func limits() kv.Limits { return kv.Limits{Keys: 500, Bytes: 4 << 20} }
 
 // open returns the store that c describes. It does not connect: that is for the first call.
-func open(c Config) (*server, error) {
-	s := &server{own: c.DB == nil, address: "mysql", database: cmp.Or(c.Database, DefaultDatabase), timeout: c.Timeout, db: c.DB}
+func open(c source) (*server, error) {
+	s := &server{own: c.db == nil, address: "mysql", database: cmp.Or(c.database, DefaultDatabase), timeout: c.timeout, db: c.db}
 	conns := maxConns
 	if s.own {
 		read, err := c.read()
+		if err == nil {
+			s.address = read.Addr
+			s.db, err = c.connect(read, s.learn)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("mysql: %w", err)
 		}
-		s.address, conns = read.driver.Addr, read.maxConns
-		if s.db, err = c.connect(read, s.learn); err != nil {
-			return nil, fmt.Errorf("mysql: %w", err)
-		}
-	} else if most := c.DB.Stats().MaxOpenConnections; most > 0 {
+	} else if most := c.db.Stats().MaxOpenConnections; most > 0 {
 		conns = min(most, maxConns)
 	}
 	s.Store = sqlstore.New(sqlstore.Config{
-		Dialect: s, Texts: texts(s.database), Slots: slots, Limits: limits(), Timeout: cmp.Or(c.Timeout, connectTimeout), Conns: conns,
+		Dialect: s, Texts: texts(s.database), Slots: slots, Limits: limits(), Timeout: cmp.Or(c.timeout, connectTimeout), Conns: conns,
 	})
 	return s, nil
 }
@@ -138,6 +153,8 @@ func texts(database string) sqlstore.Texts {
 		ChangeRecords: ` FOR UPDATE NOWAIT`, CompareRecords: share,
 		OverRecords: ` ON DUPLICATE KEY UPDATE version = VALUES(version), value = VALUES(value)`,
 		OverSlots:   ` ON DUPLICATE KEY UPDATE version = VALUES(version)`,
+		Again:       ` ON DUPLICATE KEY UPDATE version = GREATEST(version, VALUES(version)) + 1, value = VALUES(value)`,
+		Keep:        ` ON DUPLICATE KEY UPDATE version = version`,
 	}
 }
 
@@ -174,7 +191,7 @@ func (s *server) Failure(ctx context.Context, call string, err error) error {
 
 // learn checks the settings of a session. The server may be another one than before, so its tables are
 // checked again.
-func (s *server) learn(found settings) error {
+func (s *server) learn(found variables) error {
 	s.checked.Store(false)
 	return found.check(s.own, s.timeout)
 }
@@ -216,7 +233,7 @@ var errAllInUse = errors.New("all connections are in use")
 // noConnection is why a call got no connection.
 func (s *server) noConnection(ctx context.Context, err error) error {
 	if stat := s.db.Stats(); ctx.Err() != nil && stat.MaxOpenConnections > 0 && stat.InUse >= stat.MaxOpenConnections {
-		return connectError{fmt.Errorf("%w, %d of %d: raise max_connections in the URL, or the limit of the *sql.DB (%w)", errAllInUse, stat.InUse, stat.MaxOpenConnections, err)}
+		return connectError{fmt.Errorf("%w, %d of %d: raise the limit of the *sql.DB, or use one that jobs do not share (%w)", errAllInUse, stat.InUse, stat.MaxOpenConnections, err)}
 	}
 	return connectError{fmt.Errorf("%s: %w", s.address, err)}
 }
@@ -225,6 +242,6 @@ func (s *server) noConnection(ctx context.Context, err error) error {
 func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 var (
-	_ kv.Server        = (*server)(nil)
+	_ kv.Migrator      = (*server)(nil)
 	_ sqlstore.Dialect = (*server)(nil)
 )

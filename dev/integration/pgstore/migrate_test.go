@@ -32,7 +32,7 @@ func migrateAtOnce(t *testing.T, w *world) {
 	for who := range replicas {
 		s := w.openIn(t, schema, w.URL())
 		running.Go(func() {
-			var made []postgres.Migration
+			var made []kv.Migration
 			made, errs[who] = s.Migrate(t.Context())
 			steps[who] = len(made)
 		})

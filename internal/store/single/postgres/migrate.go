@@ -22,20 +22,13 @@ const requiredVersion = 5
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// A Migration is a step from one version of the schema to the next.
-type Migration struct {
-	Version int    // from 1
-	Name    string // of its file
-	SQL     string
-}
-
 // Migrations are all steps, in order.
-func Migrations() []Migration {
+func Migrations() []kv.Migration {
 	names, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a good one
-	var list []Migration
+	var list []kv.Migration
 	for i, name := range names {
 		text, _ := migrations.ReadFile(name) // it is embedded
-		list = append(list, Migration{i + 1, strings.TrimPrefix(name, "migrations/"), string(text)})
+		list = append(list, kv.Migration{Version: i + 1, Name: strings.TrimPrefix(name, "migrations/"), SQL: string(text)})
 	}
 	return list
 }
@@ -102,8 +95,10 @@ func script(quotedSchema string, from int) string {
 }
 
 // Grants is the SQL that lets a role do what a replica does, and no more.
-func Grants(schema, role string) string {
-	return strings.NewReplacer("{schema}", quoted(schema), "{role}", pgx.Identifier{role}.Sanitize()).Replace(grants)
+func Grants(schema, role string) string { return grantsIn(quoted(schema), role) }
+
+func grantsIn(quotedSchema, role string) string {
+	return strings.NewReplacer("{schema}", quotedSchema, "{role}", pgx.Identifier{role}.Sanitize()).Replace(grants)
 }
 
 const grants = `GRANT USAGE ON SCHEMA {schema} TO {role};
@@ -117,10 +112,21 @@ func quoted(schema string) string {
 	return pgx.Identifier{cmp.Or(schema, DefaultSchema)}.Sanitize()
 }
 
+// Migrations implements [kv.Migrator].
+func (s *Store) Migrations() []kv.Migration { return Migrations() }
+
+// Script implements [kv.Migrator].
+func (s *Store) Script(from int) string { return begin + script(s.schema, from) + "COMMIT;\n" }
+
+// Grants implements [kv.Migrator].
+func (s *Store) Grants(role string) string { return grantsIn(s.schema, role) }
+
+var _ kv.Migrator = (*Store)(nil)
+
 // Migrate makes the schema, or brings it to the version of this release, and returns the
 // steps that it has made. Of several that migrate at once, one makes them. The role needs
 // the right to create a schema, or has to be the one that owns it.
-func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
+func (s *Store) Migrate(ctx context.Context) ([]kv.Migration, error) {
 	var from int
 	err := s.inTransaction(ctx, func(tx pgx.Tx) (err error) {
 		if from, err = s.lockSchema(ctx, tx); err != nil || from == len(Migrations()) {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/quorate/quorate/dev/testkit/proxytest"
+	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
@@ -26,6 +27,7 @@ type Server struct {
 	port     string
 	lives    int // how often it was installed
 	settings []string
+	files    []string // settings with the files of TLS
 	front    *proxytest.Proxy
 }
 
@@ -37,6 +39,7 @@ func Start(tb testing.TB, settings ...string) *Server {
 	s.front = proxytest.New(tb, s.SideAddr())
 	s.install(tb)
 	s.Start(tb)
+	s.awaitReplicas(tb, false)
 	return s
 }
 
@@ -63,7 +66,7 @@ func (s *Server) Start(tb testing.TB) {
 		"--skip-name-resolve", "--max-connections=200", "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M",
 		"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--log-bin=binlog", "--log-slave-updates", "--binlog-format=ROW",
 	}
-	for _, setting := range s.settings {
+	for _, setting := range slices.Concat(s.settings, s.files) {
 		args = append(args, "--"+setting)
 	}
 	s.Process = s.home.Serve(tb, servertest.Server{
@@ -108,6 +111,7 @@ func (s *Server) DB(tb testing.TB) *sql.DB {
 	tb.Helper()
 	c := mysql.NewConfig()
 	c.User, c.Net, c.Addr, c.MultiStatements, c.InterpolateParams, c.Logger = "root", "tcp", s.SideAddr(), true, true, new(mysql.NopLogger)
+	c.Params = map[string]string{"max_statement_time": "0", "autocommit": "1", "completion_type": "0", "sql_mode": "'STRICT_TRANS_TABLES'"} // whatever a test sets for others
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		tb.Fatal(err)
@@ -157,4 +161,26 @@ func (s *Server) Value(tb testing.TB, statement, name string) string {
 		at = slices.Index(columns, name)
 	}
 	return values[at].String
+}
+
+// StartTLS starts an empty server with a certificate, which is also that of the clients which it trusts.
+func StartTLS(tb testing.TB, ca *redistest.CA) *Server {
+	tb.Helper()
+	s := Start(tb)
+	s.Secure(tb, ca)
+	return s
+}
+
+// Secure gives the server another certificate, and starts it again.
+func (s *Server) Secure(tb testing.TB, ca *redistest.CA) {
+	tb.Helper()
+	s.Kill(tb)
+	dir := filepath.Join(s.home.Dir, "tls")
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // its user has to read it
+		tb.Fatal(err)
+	}
+	cert, key := ca.Write(tb, dir)
+	s.home.Own(tb, dir)
+	s.files = []string{"ssl-ca=" + cert, "ssl-cert=" + cert, "ssl-key=" + key}
+	s.Start(tb)
 }

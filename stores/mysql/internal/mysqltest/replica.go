@@ -17,9 +17,14 @@ func SemiSync() []string {
 	}
 }
 
-// semiSync reports whether commits wait for a replica while the server is the primary. A replica has none
-// that it could wait for.
+// semiSync reports whether commits wait for a replica while the server is the primary and has had one.
 func (s *Server) semiSync() bool { return slices.Contains(s.settings, SemiSync()[0]) }
+
+// awaitReplicas makes each commit wait for a replica, or none.
+func (s *Server) awaitReplicas(tb testing.TB, wait bool) {
+	tb.Helper()
+	s.Exec(tb, fmt.Sprintf("SET GLOBAL rpl_semi_sync_master_enabled = %t", wait))
+}
 
 // Replica starts a copy of s that follows it, and takes no writes but those of s. Commits at s do not
 // wait for it, unless a setting says so.
@@ -28,6 +33,7 @@ func (s *Server) Replica(tb testing.TB) *Server {
 	r := &Server{home: servertest.NewHome(tb, "mysql"), port: servertest.FreePort(tb), settings: slices.Clone(s.settings)}
 	r.front = proxytest.New(tb, r.SideAddr())
 	r.Follow(tb, s)
+	s.awaitReplicas(tb, s.semiSync())
 	return r
 }
 
@@ -37,7 +43,8 @@ func (s *Server) Follow(tb testing.TB, primary *Server) {
 	tb.Helper()
 	s.install(tb)
 	s.Start(tb)
-	s.Exec(tb, "SET GLOBAL read_only = 1", "SET GLOBAL rpl_semi_sync_master_enabled = 0", "SET GLOBAL gtid_slave_pos = ''",
+	s.awaitReplicas(tb, false)
+	s.Exec(tb, "SET GLOBAL read_only = 1", "SET GLOBAL gtid_slave_pos = ''",
 		fmt.Sprintf("CHANGE MASTER TO master_host = '127.0.0.1', master_port = %s, master_user = 'root', master_use_gtid = slave_pos, master_connect_retry = 1", primary.port),
 		"START SLAVE")
 }
@@ -74,7 +81,9 @@ func (s *Server) Promote(tb testing.TB) {
 	if received := s.Value(tb, "SHOW SLAVE STATUS", "Gtid_IO_Pos"); received != "" {
 		s.awaitPosition(tb, received)
 	}
-	s.Exec(tb, "STOP SLAVE", "RESET SLAVE ALL", fmt.Sprintf("SET GLOBAL rpl_semi_sync_master_enabled = %t", s.semiSync()), "SET GLOBAL read_only = 0")
+	s.Exec(tb, "STOP SLAVE", "RESET SLAVE ALL")
+	s.awaitReplicas(tb, s.semiSync())
+	s.Exec(tb, "SET GLOBAL read_only = 0")
 }
 
 // Fence makes a primary refuse writes, as an operator does before a replica is promoted. It returns
