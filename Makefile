@@ -127,7 +127,7 @@ race-engine:
 
 race-stores:
 	go test -race -short -vet=off -count=1 -tags promtool ./scheduler/metrics
-	$(call each,./stores/etcd ./stores/zookeeper ./dev/integration,-race)
+	$(call each,./stores/mysql ./stores/sqlite ./stores/etcd ./stores/zookeeper ./dev/integration,-race)
 
 # The tests of these modules, all of them also after a failure.
 each = @rc=0; for m in $(1); do echo "== $$m"; \
@@ -231,6 +231,15 @@ etcd: ## etcd at full length: all kits on three members, members and replicas ki
 zookeeper: ## ZooKeeper at full length: all kits on three members, members and replicas killed, frozen and cut off
 	@.ci/deps zkServer.sh
 	cd stores/zookeeper && QUORATE_CAMPAIGN=full go test -count=1 -timeout 40m -v .
+
+.PHONY: mysql
+mysql: ## MariaDB at full length: all kits, servers and replicas killed, frozen, cut off and promoted
+	@.ci/deps mariadbd
+	cd stores/mysql && QUORATE_CAMPAIGN=full go test -count=1 -timeout 40m -v .
+
+.PHONY: sqlite
+sqlite: ## SQLite at full length: all kits, processes killed in the middle of commits, files replaced
+	cd stores/sqlite && QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v .
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)

@@ -45,7 +45,7 @@ func TestImportRule(t *testing.T) {
 //
 //	cmd, examples → stores → replica → config → console → store → adapters → scheduler → jobs → locking → settings → alone
 var rooms = [][]string{
-	{"cmd", "examples", "stores/etcd/quorate-etcd", "stores/zookeeper/quorate-zookeeper"},
+	{"cmd", "examples", "stores/etcd/quorate-etcd", "stores/zookeeper/quorate-zookeeper", "stores/mysql/quorate-mysql", "stores/sqlite/quorate-sqlite"},
 	{"stores"}, // what a program passes to replica, of which they are plugins
 	{"replica"},
 	{"internal/config"},
@@ -59,7 +59,7 @@ var rooms = [][]string{
 	{"scheduler", "internal/served"}, // what follows from what its replicas publish
 	{"jobs"},
 	{"locking", "internal/finishtx"}, // a transaction that ends a run is refused as a guard refuses
-	{"replica/settings"}, // of a file and of a program
+	{"replica/settings"},             // of a file and of a program
 	// These know no other package: rules of a node, health of a store, ends of runs, schedules,
 	// users of the API. Besides, small tools for values, references, masks, JSON and repeating.
 	lowest,

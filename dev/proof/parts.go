@@ -47,6 +47,8 @@ var parts = []part{
 	{"zookeeper", "ZooKeeper: all kits, members and replicas killed, frozen and cut off", "zookeeper", waits, true, append([]string{"stores/zookeeper"}, kits...), verbose, "", ""},
 	{"sim", "whole clusters in virtual time, and hundreds of thousands of claims of locks", "sim", computes, true, append([]string{"dev/sim", "dev/testkit"}, product...), verbose, "", ""},
 	{"etcd", "etcd: all kits, members and replicas killed, frozen and cut off", "etcd", waits, true, append([]string{"stores/etcd"}, kits...), verbose, "", ""},
+	{"mysql", "MariaDB: all kits, servers and replicas killed, frozen, cut off and promoted", "mysql", waits, true, append([]string{"stores/mysql"}, kits...), verbose, "", ""},
+	{"sqlite", "SQLite: all kits, processes killed in the middle of commits, files replaced", "sqlite", waits, true, append([]string{"stores/sqlite"}, kits...), verbose, "", ""},
 	{"campaign", "Redis nodes: processes and nodes killed, frozen and restarted", "campaign", waits, true, kits, verbose, "", ""},
 	{"faults", "each fault of docs/faults.md, on real servers and holders", "faults", waits, true, append([]string{"dev/faults"}, kits...), verbose, "", ""},
 	{"model", "the rules of claims and of membership, in every order of steps; the smaller half", "model", computes, true, []string{"dev/model", "locking/redlock/PROTOCOL.md"}, nil, "", ""},

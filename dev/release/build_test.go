@@ -31,7 +31,7 @@ func newBuild(t *testing.T, cache ...string) build {
 	b := build{tree: filepath.Join(t.TempDir(), "quorate")}
 	call(t, ".", nil, "git", "clone", "--quiet", "../..", b.tree)
 	b.version = newestVersion(t, read(t, filepath.Join(b.tree, "CHANGELOG.md")))
-	for _, module := range []string{"", "stores/etcd/", "stores/zookeeper/"} {
+	for _, module := range []string{"", "stores/etcd/", "stores/zookeeper/", "stores/mysql/", "stores/sqlite/"} {
 		call(t, b.tree, nil, "git", "tag", "--force", module+"v"+b.version)
 	}
 	b.commit = call(t, b.tree, nil, "git", "rev-parse", "HEAD")
@@ -75,16 +75,14 @@ func TestRelease(t *testing.T) {
 			_, name, _ := strings.Cut(line, "  ")
 			names = append(names, strings.Replace(name, b.version, "V", 1))
 		}
+		want := []string{"quorate_V_linux_amd64.deb", "quorate_V_linux_amd64.rpm", "quorate_V_linux_arm64.deb", "quorate_V_linux_arm64.rpm"}
+		for program := range programs {
+			for _, platform := range platforms {
+				want = append(want, program+"_V_"+platform+".tar.gz")
+			}
+		}
 		slices.Sort(names)
-		if want := []string{
-			"quorate-etcd_V_darwin_amd64.tar.gz", "quorate-etcd_V_darwin_arm64.tar.gz",
-			"quorate-etcd_V_linux_amd64.tar.gz", "quorate-etcd_V_linux_arm64.tar.gz",
-			"quorate-zookeeper_V_darwin_amd64.tar.gz", "quorate-zookeeper_V_darwin_arm64.tar.gz",
-			"quorate-zookeeper_V_linux_amd64.tar.gz", "quorate-zookeeper_V_linux_arm64.tar.gz",
-			"quorate_V_darwin_amd64.tar.gz", "quorate_V_darwin_arm64.tar.gz",
-			"quorate_V_linux_amd64.deb", "quorate_V_linux_amd64.rpm", "quorate_V_linux_amd64.tar.gz",
-			"quorate_V_linux_arm64.deb", "quorate_V_linux_arm64.rpm", "quorate_V_linux_arm64.tar.gz",
-		}; !slices.Equal(names, want) {
+		if slices.Sort(want); !slices.Equal(names, want) {
 			t.Errorf("the release has %q, want %q", names, want)
 		}
 	})
@@ -117,13 +115,18 @@ func (b build) checkVersion(t *testing.T, binary string) {
 	}
 }
 
+var platforms = []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"}
+
+// programs are those of a release, with what their archives have besides texts and themselves.
+var programs = map[string][]string{
+	"quorate": {"config.yaml", "quorate.service"}, "quorate-etcd": nil, "quorate-zookeeper": nil, "quorate-mysql": nil, "quorate-sqlite": nil,
+}
+
 func (b build) checkArchives(t *testing.T) {
-	texts := []string{"CHANGELOG.md", "LICENSE", "README.md"}
-	for program, files := range map[string][]string{
-		"quorate":      slices.Concat(texts, []string{"config.yaml", "quorate", "quorate.service"}),
-		"quorate-etcd": slices.Concat(texts, []string{"quorate-etcd"}), "quorate-zookeeper": slices.Concat(texts, []string{"quorate-zookeeper"}),
-	} {
-		for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"} {
+	for program, more := range programs {
+		files := slices.Concat([]string{"CHANGELOG.md", "LICENSE", "README.md", program}, more)
+		slices.Sort(files)
+		for _, platform := range platforms {
 			name := program + "_" + b.version + "_" + platform
 			got := strings.Fields(call(t, ".", nil, "tar", "tf", b.file(name+".tar.gz")))
 			slices.Sort(got)
