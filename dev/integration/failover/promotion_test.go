@@ -15,6 +15,7 @@ type promotions struct {
 	*campaigntest.Campaign
 	primary, standby *pgtest.Server
 	synchronous      bool
+	alone            time.Time // when the synchronous standby was killed
 }
 
 // TestCampaignPromotions ends the primary and promotes its asynchronous standby, which may
@@ -46,6 +47,52 @@ func promote(t *testing.T, synchronous bool, times int, settings ...string) {
 	c.Finish()
 }
 
+// silence ends the primary or freezes it, and returns since when it is silent. The standby lacks its last commits, unless
+// it is gentle or the standby is synchronous.
+func (c *promotions) silence(kind int, gentle bool) (silent time.Time) {
+	c.Helper()
+	switch {
+	case c.synchronous:
+		c.killStandby()
+		defer c.revive()
+	case !gentle:
+		c.Note("standbys cut off")
+		c.standby.CutOff(c.T)
+		c.Wait(2*time.Second + c.UpTo(time.Second/2))
+	}
+	silent = time.Now()
+	if kind == 0 {
+		c.Note("primaries killed")
+		c.primary.Kill(c.T)
+	} else {
+		c.primary.Freeze(c.T)
+	}
+	return silent
+}
+
+// killStandby ends a synchronous standby just before ticks are due, and returns before calls are given up. Until then the
+// primary must acknowledge no commit.
+func (c *promotions) killStandby() {
+	c.Helper()
+	c.Note("standbys killed before their primaries")
+	const early = 50 * time.Millisecond
+	c.Wait(time.Until(time.Now().Truncate(time.Second).Add(2*time.Second - early)))
+	c.alone = time.Now()
+	c.standby.Kill(c.T)
+	c.Wait(time.Until(c.alone.Add(campaigntest.Timeout - early)))
+}
+
+// revive starts the synchronous standby again, now that the primary is silent. If that took long, as on a busy machine,
+// callers have given up, and others have seen commits that the standby lacks: TestSilentSynchronousStandby.
+func (c *promotions) revive() {
+	c.Helper()
+	if now := time.Now(); now.Sub(c.alone) >= campaigntest.Timeout {
+		c.Logf("the primary was alone for %v: commits of that time may be lost", now.Sub(c.alone).Round(time.Millisecond))
+		c.Facts.Lost = append(c.Facts.Lost, checker.Span{From: c.alone, To: now})
+	}
+	c.standby.Restart(c.T)
+}
+
 // failover lets ticks run, ends the primary, and promotes the standby. The old primary
 // becomes the new standby.
 func (c *promotions) failover(n int) {
@@ -55,20 +102,8 @@ func (c *promotions) failover(n int) {
 	ids := campaigntest.IDs()
 	c.Rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	wake := c.Replicas[ids[0]].Freeze() // it has not seen what the others claim, and tries later
-	gentle := n%4 == 3
-	if !c.synchronous && !gentle {
-		c.Note("standbys cut off")
-		c.standby.CutOff(c.T)
-		c.Wait(2*time.Second + c.UpTo(time.Second/2))
-	}
-	silent := time.Now()
-	kind := n % 3
-	if kind == 0 {
-		c.Note("primaries killed")
-		c.primary.Kill(c.T)
-	} else {
-		c.primary.Freeze(c.T)
-	}
+	gentle, kind := n%4 == 3, n%3
+	silent := c.silence(kind, gentle)
 	c.Wait(c.UpTo(time.Second))
 	last := c.standby.Promote(c.T)
 	c.Facts.Promoted = true
