@@ -45,7 +45,7 @@ func TestImportRule(t *testing.T) {
 //
 //	cmd, examples → stores → replica → config → console → store → adapters → scheduler → jobs → locking → settings → alone
 var rooms = [][]string{
-	{"cmd", "examples", "stores/etcd/quorate-etcd", "stores/zookeeper/quorate-zookeeper"},
+	{"cmd", "examples", "stores/etcd/quorate-etcd", "stores/zookeeper/quorate-zookeeper", "stores/sqlite/quorate-sqlite"},
 	{"stores"}, // what a program passes to replica, of which they are plugins
 	{"replica"},
 	{"internal/config"},
