@@ -183,3 +183,21 @@ func TestDevNotesItsSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestDevKeepNeedsSQLite, which this program does not have, and says which one has it.
+func TestDevKeepNeedsSQLite(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte("jobs: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"--keep: this program cannot use SQLite: use quorate-sqlite;": {"dev", "--keep", "a.db"},
+		"--keep takes the place of the nodes: remove --nodes":         {"dev", "--keep", "a.db", "--nodes", "3"},
+	} {
+		var out bytes.Buffer
+		if code := (App{Registry: jobs.NewRegistry(), Out: &out, Err: &out}).Exec(t.Context(), append(args, "-c", file)); code == exitDone || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: exit code %d: %s, want %q", args, code, &out, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/length"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // A replacement is something that people do to the files while replicas run.
@@ -102,5 +103,33 @@ func (r replacement) run(t *testing.T) {
 		checkWins(t, path, later)
 	} else {
 		checkWins(t, path, all)
+	}
+}
+
+// What a connection commits while its files are replaced may be lost, and so may what it has read be.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	for _, r := range replacements() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "quorate.db")
+			s := newStore(t, path, client)
+			if _, err := claimNext(t.Context(), s, "a"); err != nil {
+				t.Fatal(err)
+			}
+			backup(t, path, path+".backup")
+			conn, err := s.dialect.Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if err := s.dialect.Kept(conn); err != nil {
+				t.Errorf("before: %v", err)
+			}
+			r.do(t, path)
+			if err := s.dialect.Kept(conn); !kv.Unknown(s.dialect.Failure(t.Context(), "commit", err)) {
+				t.Errorf("afterwards: %v, want that nobody knows", err)
+			}
+		})
 	}
 }
