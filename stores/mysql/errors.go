@@ -144,8 +144,8 @@ func failure(ctx context.Context, database, call string, err error) error {
 		err = fmt.Errorf("%w: %w", kv.ErrNotSent, err)
 	case c == 0:
 		err = fmt.Errorf("%w: %w", unsent, err)
-	case passing(c):
-		err = meaning{err, unsent}
+	case passing(c), call == "commit" && !errors.Is(unsent, kv.ErrNotSent):
+		err = meaning{err, unsent} // whatever a COMMIT has failed with
 	}
 	return fmt.Errorf("mysql: %s: %w", call, err)
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/quorate/quorate/internal/store/single/groups"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/stores/mysql/internal/mysqltest"
 )
@@ -241,4 +244,18 @@ func pauses(t *testing.T, on *mysqltest.Server) {
 	}
 	write(t, s, `2`)
 	_ = conn.Close()
+}
+
+// Whatever a COMMIT fails with, it may have been made. Before it nothing was changed.
+func TestUnknownCodes(t *testing.T) {
+	t.Parallel()
+	for _, code := range []uint16{1026, 1180, 1598, 1021, 1053, 1290, 1317, 1927, 9999} {
+		err := &mysql.MySQLError{Number: code, Message: "it failed"}
+		if err := failure(t.Context(), "quorate", "commit", err); !kv.Unknown(err) {
+			t.Errorf("COMMIT: %v, want that it is unknown", err)
+		}
+		if err := failure(t.Context(), "quorate", "commit", groups.Unsent{Err: err}); kv.Unknown(err) {
+			t.Errorf("before: %v, want that nothing was changed", err)
+		}
+	}
 }

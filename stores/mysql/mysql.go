@@ -46,6 +46,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -146,7 +147,7 @@ func texts(database string) sqlstore.Texts {
 	return sqlstore.Texts{
 		Tables:      quoted(database) + ".",
 		Begin:       `START TRANSACTION READ WRITE`,
-		Identity:    `IF(@@GLOBAL.read_only, '', /*!80000 @@GLOBAL.server_uuid */ /*M! CONCAT(@@GLOBAL.server_id, '@', @@GLOBAL.hostname, ':', @@GLOBAL.port) */)`,
+		Identity:    `IF(CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF'), /*!80000 @@GLOBAL.server_uuid */ /*M! CONCAT(@@GLOBAL.server_id, '@', @@GLOBAL.hostname, ':', @@GLOBAL.port) */, '')`,
 		Clock:       `TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))`,
 		Part:        `(%s)`,
 		ChangeSlots: ` FOR UPDATE SKIP LOCKED`, CompareSlots: shareFree,
@@ -158,18 +159,28 @@ func texts(database string) sqlstore.Texts {
 	}
 }
 
-// Connect implements [sqlstore.Dialect].
-func (s *server) Connect(ctx context.Context) (*sql.Conn, error) {
-	conn, err := s.connection(ctx)
+// Connect implements [sqlstore.Dialect]. All connections that were idle may have ended with the server that they
+// lead to.
+func (s *server) Connect(ctx context.Context) (conn *sql.Conn, err error) {
+	for range maxConns + 1 {
+		if conn, err = s.connect(ctx); err == nil || !errors.Is(err, driver.ErrBadConn) {
+			break
+		}
+	}
 	if err != nil {
 		return nil, groups.Unsent{Err: err}
 	}
-	if s.checked.Load() {
-		return conn, nil
+	return conn, nil
+}
+
+func (s *server) connect(ctx context.Context) (*sql.Conn, error) {
+	conn, err := s.connection(ctx)
+	if err != nil || s.checked.Load() {
+		return conn, err
 	}
 	if err := s.checkTables(ctx, conn); err != nil {
 		_ = conn.Close()
-		return nil, groups.Unsent{Err: err}
+		return nil, err
 	}
 	s.checked.Store(true)
 	return conn, nil
