@@ -207,6 +207,9 @@ func (s *server) learn(found variables) error {
 	return found.check(s.own, s.timeout)
 }
 
+// Schema is the database of the tables, quoted: jobs may end their runs in transactions there.
+func (s *server) Schema() string { return quoted(s.database) }
+
 // Name implements [kv.Server].
 func (s *server) Name() string { return s.address + "/" + s.database }
 
