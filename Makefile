@@ -58,13 +58,17 @@ test: ## vet and the tests of the module, the long ones shortened; needs redis-s
 	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks
-checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
+checks: deps modules stores lint tidy-check vuln ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
 .PHONY: modules
 modules: deps ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./dev/release
-	$(call each,$(filter-out .,$(MODULES)))
+	$(call each,$(filter-out . ./stores/%,$(MODULES)))
+
+.PHONY: stores
+stores: deps ## the tests of the stores that are modules of their own
+	$(call each,$(filter ./stores/%,$(MODULES)))
 
 .PHONY: proof
 proof: ## all that speaks for a promise: race, models, simulation, planted bugs, campaigns; writes docs/results
@@ -127,7 +131,7 @@ race-engine:
 
 race-stores:
 	go test -race -short -vet=off -count=1 -tags promtool ./scheduler/metrics
-	$(call each,./stores/mysql ./stores/sqlite ./stores/etcd ./stores/zookeeper ./dev/integration,-race)
+	$(call each,$(filter ./stores/%,$(MODULES)) ./dev/integration,-race)
 
 # The tests of these modules, all of them also after a failure.
 each = @rc=0; for m in $(1); do echo "== $$m"; \
