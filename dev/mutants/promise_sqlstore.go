@@ -1,0 +1,42 @@
+package main
+
+const (
+	sqlstore = "internal/store/single/sqlstore/"
+	onSQLite = "stores/sqlite"
+	onMySQL  = "stores/mysql"
+	mySQL    = onMySQL + "/mysql.go"
+)
+
+var sqlDatabases = promise{
+	page: "stores.md",
+	text: "On MySQL and SQLite, transactions are decided by versions, locks hold what they compare, and another server or file is another incarnation.",
+	plants: []plant{
+		{"sqlstore: versions are not compared", in(sqlstore, "TestPlan"), []edit{
+			{sqlstore + "plan.go", "won = won && (c.Wanted < 0 || uint64(c.Wanted) == version)", "_ = version"},
+		}},
+		{"sqlstore: the incarnation is not compared", in(sqlstore, "TestPlan"), []edit{
+			{sqlstore + "plan.go", "t.incarnation == now.Incarnation, false, uint64(0)", "true, false, uint64(0)"},
+		}},
+		{"sqlstore: versions of deleted keys come again", in(sqlstore, "TestPlan"), []edit{
+			{sqlstore + "plan.go", "	p.locked[slot] = max(p.locked[slot], version)\n", "	_ = version\n"},
+		}},
+		{"sqlstore: who has no slot decides", in(sqlstore, "TestPlan"), []edit{
+			{sqlstore + "plan.go", "p.locked[p.slot(c.Key)]; !locked {", "p.locked[p.slot(c.Key)]; !locked && slot > 0 {"},
+		}},
+		{"mysql: compared records are not locked", in(onMySQL, "TestKits").with("-short"), []edit{
+			{mySQL, "CompareRecords: share,", "CompareRecords: \"\","},
+		}},
+		{"mysql: what is absent is not locked", in(onMySQL, "TestKits").with("-short"), []edit{
+			{mySQL, "CompareSlots: shareFree,", "CompareSlots: \"\","},
+		}},
+		{"mysql: a promoted replica has the same life", in(onMySQL, "TestPromotion"), []edit{
+			{mySQL, "CONCAT(@@GLOBAL.server_id, '@', @@GLOBAL.hostname, ':', @@GLOBAL.port)", "'one'"},
+		}},
+		{"sqlite: a commit into a file that was replaced counts", in(onSQLite, "TestKept"), []edit{
+			{onSQLite + "/dialect.go", "		return l.kept()\n", "		_ = l\n		return nil\n"},
+		}},
+		{"sqlite: a file that was replaced has the same life", in(onSQLite, "TestReplaced").with("-short"), []edit{
+			{onSQLite + "/dialect.go", "	if o == nil || o.same() != nil {\n", "	if o == nil {\n"},
+		}},
+	},
+}
