@@ -189,6 +189,10 @@ func TestOddSettings(t *testing.T) {
 		tb.Helper()
 		return w.Open(tb, fmt.Sprintf("odd %d", time.Now().UnixNano()))
 	}})
+	_, stamp, err := w.Open(t, "clock").Read(t.Context(), keyX)
+	if err != nil || time.Since(stamp.Now).Abs() > time.Hour {
+		t.Errorf("the clock of the server says %v, %v", stamp.Now, err)
+	}
 	var rows, texts int
 	list, err := on.DB(t).QueryContext(t.Context(), "SHOW BINLOG EVENTS IN 'binlog.000001' LIMIT 100000")
 	if err != nil {

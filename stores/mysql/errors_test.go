@@ -166,7 +166,7 @@ func locked(t *testing.T, on *mysqltest.Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		_, err = s.Commit(ctx, change)
 		cancel()
-		if !errors.Is(err, kv.ErrLocked) || kv.Unknown(err) || strings.Count(err.Error(), kv.ErrUnavailable.Error()) > 1 {
+		if !errors.Is(err, kv.ErrLocked) || !strings.Contains(err.Error(), "after the deadline") || kv.Unknown(err) || strings.Count(err.Error(), kv.ErrUnavailable.Error()) > 1 {
 			t.Errorf("%s: Commit = %v, want %v", what, err, kv.ErrLocked)
 		}
 		wants(t, s, `1`)

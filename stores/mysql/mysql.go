@@ -2,7 +2,7 @@
 // a module of its own, so that nobody else carries the driver:
 //
 //	r, err := replica.New(replica.Config{
-//		MySQL: settings.MySQL{URL: "mysql://user@10.0.0.1:3306/"},
+//		MySQL: settings.MySQL{URL: "mysql://user@10.0.0.1:3306"},
 //		Store: new(mysql.Store),
 //		Jobs:  …,
 //	})
@@ -24,6 +24,9 @@
 //
 // Package sqlstore describes them: they are at READ COMMITTED, and lock rows without waiting. Several go
 // together, in one transaction of the server and with one flush to its disks.
+//
+// A proxy that sends reads to replicas is noticed: each statement reads the identity of the server that
+// answers it.
 //
 // Settings with which a commit might be lost, or a statement mean something else, are refused by name when a
 // connection begins. So are Galera and groups with several primaries. A connection lasts for at most a

@@ -53,7 +53,7 @@ func (s *Server) install(tb testing.TB) {
 	if err := os.RemoveAll(s.data()); err != nil {
 		tb.Fatal(err)
 	}
-	s.home.Run(tb, servertest.Program(tb, "mariadb-install-db", "mariadb-server"), "--no-defaults", "--datadir="+s.data(),
+	s.home.Run(tb, servertest.Program(tb, "mariadb-install-db", "mariadb-server"), "--no-defaults", "--datadir="+s.data(), "--tmpdir="+s.home.Dir, // servers that share one use the same names
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M")
 }
 
@@ -61,7 +61,7 @@ func (s *Server) install(tb testing.TB) {
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
 	args := []string{
-		"--no-defaults", "--datadir=" + s.data(), "--bind-address=127.0.0.1", "--port=" + s.port, fmt.Sprintf("--server-id=%s%d", s.port, s.lives),
+		"--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.home.Dir, "--bind-address=127.0.0.1", "--port=" + s.port, fmt.Sprintf("--server-id=%s%d", s.port, s.lives),
 		"--socket=" + filepath.Join(s.home.Dir, "s"), "--pid-file=" + filepath.Join(s.home.Dir, "pid"),
 		"--skip-name-resolve", "--max-connections=200", "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M",
 		"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--log-bin=binlog", "--log-slave-updates", "--binlog-format=ROW",
