@@ -32,10 +32,10 @@ var sqlDatabases = promise{
 		{"mysql: a promoted replica has the same life", in(onMySQL, "TestPromotion"), []edit{
 			{mySQL, "CONCAT(@@GLOBAL.server_id, '@', @@GLOBAL.hostname, ':', @@GLOBAL.port)", "'one'"},
 		}},
-		{"sqlite: a commit into a file that was replaced counts", in(onSQLite, "TestKept"), []edit{
+		{"sqlite: a commit into a replaced file counts", in(onSQLite, "TestKept"), []edit{
 			{onSQLite + "/dialect.go", "		return l.kept()\n", "		_ = l\n		return nil\n"},
 		}},
-		{"sqlite: a file that was replaced has the same life", in(onSQLite, "TestReplaced").with("-short"), []edit{
+		{"sqlite: a replaced file goes unnoticed", in(onSQLite, "TestReplaced").with("-short"), []edit{
 			{onSQLite + "/dialect.go", "	if o == nil || o.same() != nil {\n", "	if o == nil {\n"},
 		}},
 	},
