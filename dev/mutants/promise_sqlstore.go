@@ -2,7 +2,6 @@ package main
 
 const (
 	sqlstore = "internal/store/single/sqlstore/"
-	onSQLite = "stores/sqlite"
 	onMySQL  = "stores/mysql"
 	mySQL    = onMySQL + "/mysql.go"
 )
@@ -31,12 +30,6 @@ var sqlDatabases = promise{
 		}},
 		{"mysql: a promoted replica has the same life", in(onMySQL, "TestPromotion"), []edit{
 			{mySQL, "CONCAT(@@GLOBAL.server_id, '@', @@GLOBAL.hostname, ':', @@GLOBAL.port)", "'one'"},
-		}},
-		{"sqlite: a commit into a replaced file counts", in(onSQLite, "TestKept"), []edit{
-			{onSQLite + "/dialect.go", "		return l.kept()\n", "		_ = l\n		return nil\n"},
-		}},
-		{"sqlite: a replaced file goes unnoticed", in(onSQLite, "TestReplaced").with("-short"), []edit{
-			{onSQLite + "/dialect.go", "	if o == nil || o.same() != nil {\n", "	if o == nil {\n"},
 		}},
 	},
 }
