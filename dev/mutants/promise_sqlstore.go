@@ -2,7 +2,6 @@ package main
 
 const (
 	sqlstore = "internal/store/single/sqlstore/"
-	onMySQL  = "stores/mysql"
 	mySQL    = onMySQL + "/mysql.go"
 )
 

@@ -24,7 +24,7 @@ var rules = in(scripts, "TestScriptsAgreeWithTheRules").with("-rapid.checks=400"
 func promises() []promise {
 	return []promise{
 		oncePerTick, growingTokens, guards, leases, competition, minority, outcomes,
-		nodeChanges, policies, rollouts, functions, access, display, oneStore, oneRedis, postgres, sqlDatabases, etcd, zookeeper,
+		nodeChanges, policies, rollouts, functions, access, display, oneStore, oneRedis, postgres, sqlDatabases, mysql, etcd, zookeeper,
 	}
 }
 

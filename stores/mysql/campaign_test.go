@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 	if campaigntest.IsProgram() {
 		r := jobs.NewRegistry()
 		execjob.Register(r)
+		jobs.Register(r, "transfer", transfer)
 		cmd.Main(r, new(Store))
 	}
 	os.Exit(m.Run())

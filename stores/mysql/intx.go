@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/quorate/quorate/internal/finishtx"
@@ -31,7 +30,11 @@ import (
 // again only if the transaction was rolled back.
 func Finish(ctx context.Context, tx *sql.Tx, run jobs.Run) error {
 	return finishtx.Do(ctx, run, func(end finishtx.End) error {
-		return explain(inTx(tx, end.Schema).Finish(ctx, end))
+		err := explain(inTx(tx, end.Schema).Finish(ctx, end))
+		if hasNoTables(err) {
+			return fmt.Errorf("%w: %w", finishtx.ErrNoClaim, err)
+		}
+		return err
 	})
 }
 
@@ -89,11 +92,13 @@ func inTx(tx *sql.Tx, database string) sqlstore.InTx {
 
 // explain says what to do about an error of the database.
 func explain(err error) error {
-	switch code(err) {
-	case noSuchTable, unknownDatabase:
-		return errors.Join(finishtx.ErrNoClaim, fmt.Errorf("the tables of Quorate are not on the server of this transaction, or have another name: %w", err))
-	case tableDenied, columnDenied, databaseDenied:
+	switch c := code(err); {
+	case hasNoTables(err):
+		return fmt.Errorf("the tables of Quorate are not on the server of this transaction, or have another name: %w", err)
+	case c == tableDenied, c == columnDenied, c == databaseDenied:
 		return fmt.Errorf("%w: give the user of this transaction the rights that `quorate-mysql store migrate --print --role` prints", err)
 	}
 	return err
 }
+
+func hasNoTables(err error) bool { return code(err) == noSuchTable || code(err) == unknownDatabase }

@@ -155,10 +155,12 @@ func texts(database string) sqlstore.Texts {
 		Part:        `(%s)`,
 		ChangeSlots: ` FOR UPDATE SKIP LOCKED`, CompareSlots: shareFree,
 		ChangeRecords: ` FOR UPDATE NOWAIT`, CompareRecords: share,
+		ByKey: ` FORCE INDEX (PRIMARY)`, Deleted: `{t}records `,
 		OverRecords: ` ON DUPLICATE KEY UPDATE version = VALUES(version), value = VALUES(value)`,
 		OverSlots:   ` ON DUPLICATE KEY UPDATE version = VALUES(version)`,
 		Again:       ` ON DUPLICATE KEY UPDATE version = GREATEST(version, VALUES(version)) + 1, value = VALUES(value)`,
 		Keep:        ` ON DUPLICATE KEY UPDATE version = version`,
+		Bytes:       `UNHEX(CONVERT(? USING latin1))`,
 	}
 }
 

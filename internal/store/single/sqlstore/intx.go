@@ -3,10 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/finishtx"
@@ -42,10 +44,10 @@ func (x InTx) Finish(ctx context.Context, end finishtx.End) error {
 	read := func(lock string) func(kv.Key) (kv.Record, error) {
 		return func(k kv.Key) (kv.Record, error) { return x.read(ctx, k, lock) }
 	}
-	puts, err := claims.EndInTransaction(all, read(""), now, end)
-	if errors.As(err, new(finishtx.Excluded)) {
+	puts, held, err := claims.EndInTransaction(all, read(""), now, end)
+	if !held && (err == nil || errors.As(err, new(finishtx.Excluded))) {
 		// The snapshot of the transaction may be older than the last extension. The locked row is the latest.
-		puts, err = claims.EndInTransaction(all, read(x.Lock), now, end)
+		puts, _, err = claims.EndInTransaction(all, read(x.Lock), now, end)
 	}
 	if err != nil {
 		return err
@@ -96,7 +98,8 @@ func (x InTx) Trigger(ctx context.Context, command commands.Command) error {
 // they wait in the queue.
 func (x InTx) hasPlace(ctx context.Context, command commands.Command) error {
 	var open int
-	err := x.Tx.QueryRowContext(ctx, x.Texts.in("SELECT COUNT(*) FROM {t}records WHERE kind = 'act' AND name IN ('queue', 'open') AND sub <> ?"), command.ID).Scan(&open)
+	err := x.Tx.QueryRowContext(ctx, x.in("SELECT COUNT(*) FROM {t}records WHERE kind = {b} AND name IN ({b}, {b}) AND sub <> {b}"),
+		inHex(string(kv.Commands), "queue", "open", command.ID)...).Scan(&open)
 	if err == nil && open >= commands.MaxOpen {
 		return commands.TooMany(command.Kind, commands.MaxOpen)
 	}
@@ -128,10 +131,10 @@ func (x InTx) now(ctx context.Context) (time.Time, error) {
 // read reads a record, with what stands behind the statement.
 func (x InTx) read(ctx context.Context, k kv.Key, lock string) (kv.Record, error) {
 	r := kv.Record{Key: k}
-	condition, args := among([]kv.Key{k})
 	var version int64
 	var value []byte
-	err := x.Tx.QueryRowContext(ctx, x.Texts.in("SELECT version, value FROM {t}records WHERE "+condition+lock), args...).Scan(&version, &value)
+	err := x.Tx.QueryRowContext(ctx, x.in("SELECT version, value FROM {t}records WHERE kind = {b} AND name = {b} AND sub = {b}"+lock),
+		inHex(string(k.Kind), k.Name, k.Sub)...).Scan(&version, &value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, nil
 	}
@@ -147,7 +150,20 @@ func (x InTx) put(ctx context.Context, w kv.Write, least int64, over string) err
 	if err != nil {
 		return err
 	}
-	_, err = x.Tx.ExecContext(ctx, x.Texts.in("INSERT INTO {t}records (kind, name, sub, version, value) VALUES (?, ?, ?, ?, ?)"+over),
-		string(w.Key.Kind), w.Key.Name, w.Key.Sub, max(slot+1, least), string(w.Value))
+	_, err = x.Tx.ExecContext(ctx, x.in("INSERT INTO {t}records (kind, name, sub, value, version) VALUES ({b}, {b}, {b}, {b}, ?)"+over),
+		append(inHex(string(w.Key.Kind), w.Key.Name, w.Key.Sub, string(w.Value)), max(slot+1, least))...)
 	return err
+}
+
+// in names the tables in a text, and has {b} for an argument of inHex.
+func (x InTx) in(text string) string {
+	return strings.ReplaceAll(x.Texts.in(text), "{b}", x.Texts.Bytes)
+}
+
+// inHex are arguments that no setting of the application's session converts.
+func inHex(texts ...string) (args []any) {
+	for _, text := range texts {
+		args = append(args, hex.EncodeToString([]byte(text)))
+	}
+	return args
 }

@@ -180,7 +180,7 @@ func (t Texts) locking(p *plan) statement {
 	records := func(keys []kv.Key, lock string) {
 		for some := range slices.Chunk(keys, mostInPart) {
 			condition, args := among(some)
-			u.add("SELECT 0, kind, name, sub, version, NULL FROM {t}records WHERE "+condition+lock, args...)
+			u.add("SELECT 0, kind, name, sub, version, NULL FROM {t}records"+t.ByKey+" WHERE "+condition+lock, args...)
 		}
 	}
 	records(p.changedRecords, t.ChangeRecords)
@@ -201,7 +201,7 @@ func (t Texts) writing(p *plan) (all []statement) {
 	}
 	for some := range slices.Chunk(slices.SortedFunc(maps.Keys(p.removed), kv.Key.Compare), mostInPart) {
 		condition, args := among(some)
-		all = append(all, statement{text: t.in("DELETE FROM {t}records WHERE " + condition), args: args})
+		all = append(all, statement{text: t.in("DELETE " + t.Deleted + "FROM {t}records" + t.ByKey + " WHERE " + condition), args: args})
 	}
 	if len(p.raised) > 0 {
 		var args []any

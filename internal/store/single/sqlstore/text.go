@@ -25,12 +25,18 @@ type Texts struct {
 	// others have locked are missing from the answer, and a record that others have locked fails
 	// the statement.
 	ChangeSlots, CompareSlots, ChangeRecords, CompareRecords string
+	// ByKey stands behind the table where records are locked or deleted, so they are found by their keys: a
+	// planner that reads a small table as a whole would meet the locks of all others. Deleted stands before the
+	// FROM of a DELETE with that.
+	ByKey, Deleted string
 	// What stands behind an INSERT of records, or of slots, where the row may exist: then the values
 	// that change are those of the insert.
 	OverRecords, OverSlots string
 	// The same for what a transaction of the application writes, which does not know the version: Again takes the
 	// values, with a version above both, and Keep changes nothing.
 	Again, Keep string
+	// Bytes is an expression with one argument, in hexadecimal digits: the bytes.
+	Bytes string
 }
 
 // A statement is a text with its arguments. Its rows have the number of a part, a key, a version, and a
