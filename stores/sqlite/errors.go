@@ -70,7 +70,10 @@ func (d *dialect) Failure(ctx context.Context, call string, err error) error {
 	c := code(err)
 	switch family(c) {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		err = meaning{fmt.Errorf("another process writes: %w", err), kv.ErrLocked}
+		if !errors.Is(err, errBusy) { // which says it better
+			err = fmt.Errorf("another process writes: %w", err)
+		}
+		err = meaning{err, kv.ErrLocked}
 	case codes.SQLITE_FULL:
 		err = fmt.Errorf("the disk or a quota is full: free some space (%w)", err)
 	case codes.SQLITE_READONLY, codes.SQLITE_PERM, codes.SQLITE_AUTH:

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // applicationID marks files of Quorate: "Quor". SQLite keeps it in the header of the file.
@@ -90,8 +88,8 @@ func (o *opened) leave(ctx context.Context) error {
 // checkpoint copies all that is in the -wal into the main file.
 func (l *link) checkpoint(ctx context.Context) error {
 	busy, err := l.value(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	if err == nil && busy != int64(0) {
-		err = fmt.Errorf("%w: the -wal cannot be written to the main file while another process reads or writes it", errBusy)
+	if isBusy(err) || err == nil && busy != int64(0) {
+		err = meaning{errors.New("the -wal cannot be written to the main file while another process reads or writes it: end that process if it hangs"), errBusy}
 	}
 	return err
 }
@@ -197,14 +195,15 @@ func (p place) begin(ctx context.Context, l *link) error {
 		return err
 	}
 	// The locking mode comes first: with it, SQLite keeps in memory what the -shm has.
-	if err := run("PRAGMA locking_mode = EXCLUSIVE; " + settings); err != nil {
-		return err
+	err := run("PRAGMA locking_mode = EXCLUSIVE")
+	if err == nil {
+		err = whileBusy(ctx, func() error { return run(settings + "BEGIN EXCLUSIVE; COMMIT") })
 	}
-	if err := whileBusy(ctx, func() error { return run("BEGIN EXCLUSIVE; COMMIT") }); err != nil {
-		if !isBusy(err) {
-			return err
-		}
-		return fmt.Errorf("%w: another process has the file open with other -wal and -shm files than those at the path: end it (%w)", kv.ErrNotReady, err)
+	if isBusy(err) {
+		return meaning{fmt.Errorf("another process still has the file open with a -wal or -shm that was deleted: end it if it hangs (%w)", err), errBusy}
+	}
+	if err != nil {
+		return err
 	}
 	if err := l.markFile(ctx); err != nil {
 		return err

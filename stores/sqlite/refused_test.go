@@ -184,8 +184,8 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, end := range []string{"", walEnd, shmEnd} {
-		if info, err := os.Stat(path + end); err != nil || info.Mode() != mode {
-			t.Errorf("%s: %v, %v, want %v", end, info.Mode(), err, os.FileMode(mode))
+		if info, err := os.Stat(path + end); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v, want that only the owner may read", end, info, err)
 		}
 	}
 }

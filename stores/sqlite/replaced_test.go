@@ -1,8 +1,11 @@
 package sqlite
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,9 +130,38 @@ func TestKept(t *testing.T) {
 				t.Errorf("before: %v", err)
 			}
 			r.do(t, path)
-			if err := s.dialect.Kept(conn); !kv.Unknown(s.dialect.Failure(t.Context(), "commit", err)) {
+			if err := s.dialect.Kept(conn); err == nil || !kv.Unknown(s.dialect.Failure(t.Context(), "commit", err)) {
 				t.Errorf("afterwards: %v, want that nobody knows", err)
 			}
 		})
 	}
+}
+
+// A process saves what is in a -wal without a name before it leaves, although another process, which is
+// frozen and never comes back, has the files open, too. Until that has ended, nobody uses other files.
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "quorate.db")
+	s, w := newStore(t, path, client), startWorker(t, path)
+	w.await(t, time.Time{})
+	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Read(t.Context(), counter); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, path+walEnd, path+shmEnd)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, _, err := s.Read(ctx, counter); err == nil {
+		t.Error("other files are in use beside those of a process that has not ended")
+	} else if !strings.Contains(err.Error(), "if it hangs") || kv.Unknown(err) {
+		t.Errorf("Read: %v, want what to do, and that nothing was changed", err)
+	}
+	w.kill()
+	if _, _, err := s.Read(t.Context(), counter); err != nil {
+		t.Fatal(err)
+	}
+	checkWins(t, path, w.won())
+	checkWhole(t, path)
 }
