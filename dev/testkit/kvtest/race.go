@@ -63,19 +63,23 @@ func countsExactly(b *bench) {
 	}
 }
 
-// comparedIsLocked lets two competitors each write a record if the other's does not exist.
-// Both would win if a record that is only compared could change meanwhile.
+// comparedIsLocked lets two competitors each write a record if the other's has not changed, or in every other
+// round, if it does not exist. Both would win if a record that is only compared could change meanwhile.
 func comparedIsLocked(b *bench) {
 	for round := range max(20, b.backend.Rounds/10) {
 		mine := []kv.Key{key("left", strconv.Itoa(round)), key("right", strconv.Itoa(round))}
 		_, incarnation := b.read(mine[0])
+		var versions [2]uint64
+		if round%2 == 1 {
+			versions = [2]uint64{b.write(mine[0], `0`), b.write(mine[1], `0`)}
+		}
 		var won [2]bool
 		var errs [2]error
 		var running sync.WaitGroup
 		for who := range 2 {
 			running.Go(func() {
 				o, err := b.store.Commit(b.Context(), kv.Txn{
-					Incarnation: incarnation, If: []kv.Compare{{Key: mine[1-who]}}, Put: []kv.Write{put(mine[who], `1`)},
+					Incarnation: incarnation, If: []kv.Compare{{Key: mine[1-who], Version: versions[1-who]}}, Put: []kv.Write{put(mine[who], `1`)},
 				})
 				won[who], errs[who] = o.Won, err
 			})
