@@ -52,17 +52,31 @@ func TestSettingsAreJudged(t *testing.T) {
 			isolation, readOnly = "transaction_isolation", "transaction_read_only"
 		}
 		for _, setting := range [][3]string{
-			{"innodb_flush_log_at_trx_commit", "2", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"}, {"innodb_flush_log_at_trx_commit", "0", ""},
+			{"innodb_flush_log_at_trx_commit", "2", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
+			{"innodb_flush_log_at_trx_commit", "0", ""},
 			{"innodb_flush_method", "nosync", "remove it"},
-			{"sync_binlog", "0", "SET GLOBAL sync_binlog = 1"}, {"sync_binlog", "1000", ""}, {"binlog_format", "STATEMENT", "'ROW'"},
-			{"sql_log_bin", "OFF", "replicas lack"}, {"read_only", "ON", "primary"}, {"super_read_only", "ON", "primary"}, {"innodb_read_only", "ON", "primary"},
+			{"sync_binlog", "0", "SET GLOBAL sync_binlog = 1"},
+			{"sync_binlog", "1000", ""},
+			{"binlog_format", "STATEMENT", "'ROW'"},
+			{"sql_log_bin", "OFF", "replicas lack"},
+			{"read_only", "ON", "primary"},
+			{"super_read_only", "ON", "primary"},
+			{"innodb_read_only", "ON", "primary"},
 			{"read_only", "NO_LOCK_NO_ADMIN", "primary"}, // MariaDB 12
-			{isolation, "REPEATABLE-READ", "READ-COMMITTED"}, {readOnly, "ON", "OFF"}, {"autocommit", "OFF", "ON"}, {"completion_type", "CHAIN", "NO_CHAIN"},
-			{"sql_select_limit", "100", "18446744073709551615"}, {"sql_mode", "NO_ENGINE_SUBSTITUTION", "STRICT_TRANS_TABLES"},
-			{"sql_mode", "STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES", "NO_BACKSLASH_ESCAPES"}, {"sql_mode", "ANSI_QUOTES,STRICT_ALL_TABLES", "ANSI_QUOTES"},
+			{isolation, "REPEATABLE-READ", "READ-COMMITTED"},
+			{readOnly, "ON", "OFF"},
+			{"autocommit", "OFF", "ON"},
+			{"completion_type", "CHAIN", "NO_CHAIN"},
+			{"sql_select_limit", "100", "18446744073709551615"},
+			{"sql_mode", "NO_ENGINE_SUBSTITUTION", "STRICT_TRANS_TABLES"},
+			{"sql_mode", "STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES", "NO_BACKSLASH_ESCAPES"},
+			{"sql_mode", "ANSI_QUOTES,STRICT_ALL_TABLES", "ANSI_QUOTES"},
 			{"sql_mode", "STRICT_TRANS_TABLES,EMPTY_STRING_IS_NULL", "EMPTY_STRING_IS_NULL"},
-			{"max_allowed_packet", "1048576", "SET GLOBAL max_allowed_packet = 16777216"}, {"wsrep_on", "ON", "Galera"},
-			{"group_replication_single_primary_mode", "OFF", "one primary"}, {"max_statement_time", "0.5", "1s"}, {"max_execution_time", "500", "1s"},
+			{"max_allowed_packet", "1048576", "SET GLOBAL max_allowed_packet = 16777216"},
+			{"wsrep_on", "ON", "Galera"},
+			{"group_replication_single_primary_mode", "OFF", "one primary"},
+			{"max_statement_time", "0.5", "1s"},
+			{"max_execution_time", "500", "1s"},
 		} {
 			s := base()
 			s[setting[0]] = setting[1]
@@ -123,7 +137,8 @@ func TestReplicasAreTold(t *testing.T) {
 		{with(semi, "rpl_semi_sync_master_wait_point", "AFTER_COMMIT"), on, "AFTER_SYNC"},
 		{
 			variables{"rpl_semi_sync_source_enabled": "ON", "rpl_semi_sync_source_timeout": "10000", "rpl_semi_sync_source_wait_point": "AFTER_SYNC"},
-			variables{"rpl_semi_sync_source_status": "ON", "rpl_semi_sync_source_clients": "1"}, "rpl_semi_sync_source_timeout is 10000 ms",
+			variables{"rpl_semi_sync_source_status": "ON", "rpl_semi_sync_source_clients": "1"},
+			"rpl_semi_sync_source_timeout is 10000 ms",
 		},
 	} {
 		if c.found["log_bin"] == "" {

@@ -110,7 +110,7 @@ func (f fate) transact(ctx context.Context, db *sql.DB, run jobs.Run) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // it does nothing after a commit
+	defer func() { _ = tx.Rollback() }() // it does nothing after a commit
 	if _, err := tx.ExecContext(ctx, "INSERT INTO effects VALUES (?, ?, ?)", run.Job, run.Tick.UnixMilli(), uint64(run.Token)); err != nil {
 		return err
 	}

@@ -236,10 +236,23 @@ func (r *finishRig) refuses(level sql.IsolationLevel) {
 		}
 	}
 	for _, wrong := range []commands.Command{
-		{}, {Job: "j", Within: time.Millisecond}, {Job: "j", Kind: commands.Cancel, Run: "r"}, {Job: "j", Kind: commands.Backfill, From: time.Unix(1, 0), To: time.Unix(2, 0)},
-		{Kind: commands.Pause, Job: "j", Reason: "r"}, {Job: "j", Trigger: ledger.ByChain}, {Job: "j", Parent: "x"}, {Job: "j", ID: "-"}, {Job: "j", ID: "a b"},
-		{Job: "j", ID: "+0123456789abcdef0123456789abcdef"}, {Job: strings.Repeat("x", 301)}, {Job: "j", By: strings.Repeat("x", 1022)},
-		{Job: "j", Params: json.RawMessage(`[1]`)}, {Job: "j", Params: json.RawMessage(`{"x":"\u0000"}`)}, {Job: "j", Reason: "\xff"}, {Job: "j", Tag: "t"}, {All: true},
+		{},
+		{Job: "j", Within: time.Millisecond},
+		{Job: "j", Kind: commands.Cancel, Run: "r"},
+		{Job: "j", Kind: commands.Backfill, From: time.Unix(1, 0), To: time.Unix(2, 0)},
+		{Kind: commands.Pause, Job: "j", Reason: "r"},
+		{Job: "j", Trigger: ledger.ByChain},
+		{Job: "j", Parent: "x"},
+		{Job: "j", ID: "-"},
+		{Job: "j", ID: "a b"},
+		{Job: "j", ID: "+0123456789abcdef0123456789abcdef"},
+		{Job: strings.Repeat("x", 301)},
+		{Job: "j", By: strings.Repeat("x", 1022)},
+		{Job: "j", Params: json.RawMessage(`[1]`)},
+		{Job: "j", Params: json.RawMessage(`{"x":"\u0000"}`)},
+		{Job: "j", Reason: "\xff"},
+		{Job: "j", Tag: "t"},
+		{All: true},
 	} {
 		if err := r.ask(level, wrong, nil); !errors.As(err, new(*commands.Error)) {
 			r.Errorf("%+v: %v", wrong, err)

@@ -30,7 +30,7 @@ func checkFileSystem(dir string) error {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return refuse("the file system of %s cannot be found out: %w", dir, err)
 	}
-	kind := int64(s.Type) & 0xffffffff // the field has another width on other processors
+	kind := int64(s.Type) & 0xffffffff //nolint:unconvert // the field has another width on other processors
 	if localFileSystems()[kind] != "" {
 		return nil
 	}

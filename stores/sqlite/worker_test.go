@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"runtime"
 	"strconv"
 	"sync"
@@ -166,7 +167,7 @@ func (w *worker) await(t *testing.T, from time.Time) win {
 func (w *worker) won() []win {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.wins[:len(w.wins):len(w.wins)]
+	return slices.Clip(w.wins)
 }
 
 // kill kills the process, and waits for its last lines.
