@@ -3,6 +3,8 @@ package main
 // readModel compares what pages and listings say with the whole ledger and the sink. A hundred histories show each lie.
 var readModel = in("dev/testkit/readmodel", "TestReadModelIsTrue").with("-rapid.nofailfile", "-rapid.shrinktime=1s")
 
+const singleLedger = "internal/store/single/ledger/"
+
 var display = promise{
 	page: "operating.md",
 	text: "Commands, pages and metrics show the state of the cluster, and nothing else.",
@@ -42,6 +44,24 @@ var display = promise{
 		}},
 		{"pages: a streak is kept while a tick may run again", in("internal/console/view", "TestStandingOfATickThatRunsAgain"), []edit{
 			{"internal/console/view/standing.go", "|| e.Outcome == ledger.Interrupted || e.Outcome == ledger.LeaseLost", ""},
+		}},
+		{"left: nodes remember no replica that left", in(quorumledger, "TestRosterConforms").saying("Left lists"), []edit{
+			{quorumledger + "leave.lua", "redis.call('ZADD', left, nowtext, arg(2))", ""},
+		}},
+		{"left: nodes list one that left with live ones", in(quorumledger, "TestRosterConforms").saying("Replicas lists"), []edit{
+			{quorumledger + "leave.lua", "redis.call('HDEL', KEYS[2], arg(1))", ""},
+		}},
+		{"left: a store remembers no replica that left", in(singleLedger, "TestRosterConforms").saying("Left lists"), []edit{
+			{singleLedger + "roster.go", "Put: []kv.Write{records.Put(leftKey(last), last)}", "Put: []kv.Write{records.Put(leftKey(last), last)}[:0]"},
+		}},
+		{"left: a store lists one that left as lost, too", in(singleLedger, "TestRosterConforms").saying("Remembered lists"), []edit{
+			{singleLedger + "roster.go", ", Delete: []kv.Key{replicaKey(self)}}", "}"},
+		}},
+		{"left: each process of a replica is listed", in(singleLedger, "TestRosterConforms").saying("Left lists"), []edit{
+			{"scheduler/roster/roster.go", "if !known[r.ID] && len(left)", "if len(left)"},
+		}},
+		{"left: one that came back is listed", in("internal/console/view", "TestLeft"), []edit{
+			{"internal/console/view/replica.go", "return r.ID == l.ID && r.Seen.After(l.Seen)", "return r.ID == l.ID && r.Seen.Before(l.Seen)"},
 		}},
 		{"top: text of others steers the terminal", in("cmd/internal/top", "TestTopPassesNothingOn"), []edit{
 			{"cmd/internal/output/output.go", "unicode.IsPrint(r)", "unicode.IsPrint(r) || r > 0"},
