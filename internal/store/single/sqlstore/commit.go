@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -112,7 +112,10 @@ func (s *Store) commitAlone(ctx context.Context, t transaction, u kv.Urgency) (o
 		}
 		wait := pause/2 + rand.N(pause)
 		if time.Until(until) < wait || !retry.Sleep(ctx, wait) {
-			return o, groups.Unsent{Err: errors.Join(errLocked, err)}
+			if err == nil {
+				err = errSlot
+			}
+			return o, groups.Unsent{Err: fmt.Errorf("%w: %w", errLocked, err)}
 		}
 	}
 }

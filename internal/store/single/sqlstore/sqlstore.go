@@ -261,8 +261,11 @@ func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
+// errSlot is why a transaction was not decided.
+var errSlot = errors.New("another one makes or deletes a record")
+
 // errLocked is why a transaction was not made.
 var errLocked = fmt.Errorf("%w: the locks came after the deadline", kv.ErrLocked)
 
 // errNoLife is why a store cannot be used whose tables somebody has emptied.
-var errNoLife = errors.New("the table life has no row: it was emptied; run `store migrate` on a new database")
+var errNoLife = fmt.Errorf("%w: the table life has no row, so somebody has emptied it; begin with a new database", kv.ErrNotReady)
