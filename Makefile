@@ -58,17 +58,13 @@ test: ## vet and the tests of the module, the long ones shortened; needs redis-s
 	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks
-checks: deps modules stores lint tidy-check vuln ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
+checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
 .PHONY: modules
 modules: deps ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./dev/release
-	$(call each,$(filter-out . ./stores/%,$(MODULES)))
-
-.PHONY: stores
-stores: deps ## the tests of the stores that are modules of their own
-	$(call each,$(filter ./stores/%,$(MODULES)))
+	$(call each,$(filter-out .,$(MODULES)))
 
 .PHONY: proof
 proof: ## all that speaks for a promise: race, models, simulation, planted bugs, campaigns; writes docs/results

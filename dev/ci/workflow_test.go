@@ -192,7 +192,7 @@ func TestCIRunsAll(t *testing.T) {
 	if slices.Sort(targets); !slices.Equal(targets, slices.Sorted(slices.Values(want))) {
 		t.Errorf("the parts make %q, and .ci/run makes %q", targets, want)
 	}
-	if lines := readLines(t, "../../.ci/run"); !slices.Contains(lines, "make -j4 --keep-going VET= test checks") {
+	if lines := readLines(t, "../../.ci/run"); !slices.Contains(lines, "make -j3 --keep-going VET= test checks") {
 		t.Error(".ci/run does not make test and checks")
 	}
 }

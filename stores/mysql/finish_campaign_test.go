@@ -184,9 +184,12 @@ func (c *finishing) calms() {
 // effects, and lets functions fail there. Each tick that succeeded has exactly one effect, every other tick
 // none, and no function is called again after its commit.
 func TestCampaignFinish(t *testing.T) {
+	if !length.Whole() {
+		t.Skip("it is part of the proof")
+	}
 	t.Parallel()
 	c := newFinishing(t)
-	for deaths, most := 0, length.Of(12, 200); deaths < most; c.Wait(50 * time.Millisecond) {
+	for deaths := 0; deaths < 200; c.Wait(50 * time.Millisecond) {
 		for id, p := range c.Replicas {
 			select {
 			case <-p.Exited:
