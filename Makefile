@@ -58,13 +58,18 @@ test: ## vet and the tests of the module, the long ones shortened; needs redis-s
 	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks
-checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
+checks: deps modules lint tidy-check vuln stores ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
-.PHONY: modules
-modules: deps ## the tests that need more than redis-server
+# The tests that need more than redis-server. Stores are the last of the checks, so that they run where the
+# linters have ended.
+.PHONY: modules stores
+modules: deps ## the tests with promtool, systemd, PostgreSQL, a browser and other clients
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./dev/release
-	$(call each,$(filter-out .,$(MODULES)))
+	$(call each,$(filter-out . ./stores/%,$(MODULES)))
+
+stores: deps ## the tests of the stores that are modules of their own
+	$(call each,$(filter ./stores/%,$(MODULES)))
 
 .PHONY: proof
 proof: ## all that speaks for a promise: race, models, simulation, planted bugs, campaigns; writes docs/results
