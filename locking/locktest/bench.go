@@ -90,7 +90,7 @@ func (r replica) try(req locking.Request) (locking.Lease, error) {
 func (r replica) tryUntil(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	req.Holder = r.name
 	lease, err := r.TryAcquire(ctx, req)
-	for n := 0; n < 8 && ctx.Err() == nil && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)); n++ {
+	for n := 0; n < 8 && ctx.Err() == nil && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow) || r.Old && n == 0 && errors.Is(err, locking.ErrTaken)); n++ {
 		r.Wait(r.Short / 4)
 		lease, err = r.TryAcquire(ctx, req)
 	}

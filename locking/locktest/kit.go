@@ -32,6 +32,8 @@ type Backend struct {
 	Long time.Duration
 	// Short is the TTL of leases that a check lets expire. Default: 300 ms.
 	Short time.Duration
+	// Old: an answer may be a moment old. Then an attempt that another holder refuses is made once more.
+	Old bool
 	// Wait waits for a duration. Default: time.Sleep, also right in a synctest bubble.
 	Wait func(time.Duration)
 	// Bubble, if set, runs each check; synctest.Test fits. Default: checks run in parallel.

@@ -154,7 +154,7 @@ func (c source) read() (*mysql.Config, error) {
 	d.User = u.User.Username()
 	d.Passwd, _ = u.User.Password()
 	d.Net, d.Addr = "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "3306"))
-	d.Timeout, d.InterpolateParams, d.Logger = connectTimeout, true, new(mysql.NopLogger)
+	d.Timeout, d.InterpolateParams, d.MultiStatements, d.Logger = connectTimeout, true, true, new(mysql.NopLogger)
 	switch query.Get("tls") {
 	case "":
 		d.TLS = login.TLS

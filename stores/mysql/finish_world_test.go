@@ -1,31 +1,19 @@
 package mysql
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/quorate/quorate/internal/finishtx"
+	"github.com/quorate/quorate/dev/testkit/finishtest"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/stores/mysql/internal/mysqltest"
-)
-
-// Times of leases, where a test does not choose others.
-const (
-	finishTTL     = 3 * time.Second
-	finishTimeout = 740 * time.Millisecond
-	finishGrace   = 8 * time.Second
 )
 
 // A finishWorld is a server that tests share. Each has a store in a database of its own, and a table in that
@@ -68,7 +56,7 @@ func (w *finishWorld) rigIn(t *testing.T, database string) *finishRig {
 		t.Fatal(err)
 	}
 	r.store = r.open()
-	r.cluster = r.connect(claims.Config{TTL: finishTTL, Grace: finishGrace, Timeout: finishTimeout})
+	r.cluster = r.connect()
 	r.db = w.connect(t, "app", nil)
 	return r
 }
@@ -80,13 +68,13 @@ func (r *finishRig) open() *server {
 }
 
 // connect opens the cluster as a replica does.
-func (r *finishRig) connect(times claims.Config) *single.Cluster {
+func (r *finishRig) connect() *single.Cluster {
 	r.Helper()
-	s, err := open(source{fresh: at(as(r.world.Server, "replica", "Geheim1")), database: r.database, timeout: times.Timeout})
+	s, err := open(source{fresh: at(as(r.world.Server, "replica", "Geheim1")), database: r.database, timeout: finishtest.Times.Timeout})
 	if err != nil {
 		r.Fatal(err)
 	}
-	c, err := single.Open(s, times, nil)
+	c, err := single.Open(s, finishtest.Times, nil)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -120,153 +108,58 @@ func (r *finishRig) countEffects() (n int) {
 	return n
 }
 
-// entries are those of a job in the ledger, the newest first.
-func (r *finishRig) entries(job string) []ledger.Entry {
-	r.Helper()
-	list, err := patiently(func() ([]ledger.Entry, error) {
-		return r.cluster.Ledger.Runs(r.Context(), ledger.Query{Job: job, Limit: 100})
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
-	return list
-}
-
-// patiently repeats a call that the store has not answered: a busy machine answers late.
-func patiently[T any](call func() (T, error)) (T, error) {
-	v, err := call()
-	for n := 0; n < 10 && errors.Is(err, locking.ErrNoQuorum); n++ {
-		v, err = call()
-	}
-	return v, err
-}
-
 // begin begins a transaction of the application, whose snapshot is taken, with an effect.
 func (r *finishRig) begin(level sql.IsolationLevel) *sql.Tx {
 	r.Helper()
-	return r.beginOn(r.db, level)
-}
-
-func (r *finishRig) beginOn(db *sql.DB, level sql.IsolationLevel) *sql.Tx {
-	r.Helper()
-	tx, err := db.BeginTx(r.Context(), &sql.TxOptions{Isolation: level})
+	tx, err := r.beginOn(r.Context(), r.db, level)
 	if err != nil {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() { _ = tx.Rollback() }) // else it would hold its locks
-	if _, err := tx.ExecContext(r.Context(), "INSERT INTO "+r.effects+" VALUES ('job', 1, 1)"); err != nil {
-		r.Fatal(err)
-	}
-	var n int
-	if err := tx.QueryRowContext(r.Context(), "SELECT COUNT(*) FROM "+r.effects).Scan(&n); err != nil {
-		r.Fatal(err)
-	}
 	return tx
 }
 
-// settler is what the engine asks of a lease.
-type settler interface {
-	Settle(ctx context.Context) (note []byte, ended bool, err error)
-	Database() (schema, owner string)
-	Look(ctx context.Context) (has bool, seen uint64, err error)
-}
-
-// A finishCase is a run whose claim is held.
-type finishCase struct {
-	*finishRig
-	level    sql.IsolationLevel
-	lease    locking.Lease
-	base     time.Time
-	ttl      time.Duration // of claims; 0: finishTTL
-	text     string        // of the note
-	change   func(*finishtx.End)
-	requests map[string][]byte // for the jobs that follow
-}
-
-func newFinishCase(r *finishRig, level sql.IsolationLevel, ttl time.Duration) *finishCase {
-	r.Helper()
-	c := &finishCase{finishRig: r, level: level, ttl: ttl, base: time.Now().Add(-time.Minute).Truncate(time.Second)}
-	c.lease = c.mustClaim(0, false)
-	return c
-}
-
-// claim claims the n-th tick of a job.
-func (c *finishCase) claim(job string, n int, beside bool) (locking.Lease, error) {
-	req := locking.Request{Name: job, Tick: c.base.Add(time.Duration(n) * time.Second), Beside: beside, TTL: cmp.Or(c.ttl, finishTTL), Holder: "a"}
-	return c.cluster.Claims.TryAcquire(c.Context(), req)
-}
-
-func (c *finishCase) mustClaim(n int, beside bool) locking.Lease {
-	c.Helper()
-	l, err := patiently(func() (locking.Lease, error) { return c.claim("job", n, beside) })
+func (r *finishRig) beginOn(ctx context.Context, db *sql.DB, level sql.IsolationLevel) (*sql.Tx, error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
-		c.Fatal(err)
+		return nil, err
 	}
-	return l
-}
-
-// prepared is the context of a call of the function under the claim of l, and its run.
-func (c *finishCase) prepared(l locking.Lease) (context.Context, jobs.Run) {
-	claim := l.Claim()
-	note := ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded, Finished: time.Now(), Error: c.text})
-	schema, owner := l.(settler).Database()
-	ctx := finishtx.With(c.Context(), func() (finishtx.End, error) {
-		end := finishtx.End{
-			Schema: schema, Job: claim.Name, Token: uint64(claim.Token), Owner: owner, Note: note, Requests: c.requests, Look: l.(settler).Look,
-		}
-		if c.change != nil {
-			c.change(&end)
-		}
-		return end, nil
-	}, schema)
-	return ctx, jobs.Run{Job: claim.Name, Token: claim.Token, Tick: claim.Tick}
-}
-
-// finish finishes the run of l in tx.
-func (c *finishCase) finish(tx *sql.Tx, l locking.Lease) error {
-	ctx, run := c.prepared(l)
-	return Finish(ctx, tx, run)
-}
-
-// end finishes the run of l in tx, and commits if that is accepted.
-func (c *finishCase) end(tx *sql.Tx, l locking.Lease) error {
-	c.Helper()
-	if err := c.finish(tx, l); err != nil {
-		_ = tx.Rollback()
-		return err
+	if _, err = tx.ExecContext(ctx, "INSERT INTO "+r.effects+" VALUES ('job', 1, 1)"); err == nil {
+		var n int
+		err = tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+quoted(r.database)+".records").Scan(&n)
 	}
-	return tx.Commit()
+	return tx, err
 }
 
-func (c *finishCase) mustEnd(l locking.Lease) {
-	c.Helper()
-	if err := c.end(c.begin(), l); err != nil {
-		c.Fatal(err)
+// An appTx is a transaction of the application.
+type appTx struct{ *sql.Tx }
+
+func (t appTx) Finish(ctx context.Context, run jobs.Run) error { return Finish(ctx, t.Tx, run) }
+
+func (t appTx) Commit(context.Context) error { return t.Tx.Commit() }
+
+func (t appTx) Rollback(context.Context) error { return t.Tx.Rollback() }
+
+// place has transactions at a level, in sessions whose settings are changed.
+func (r *finishRig) place(level sql.IsolationLevel, change func(*mysql.Config)) finishtest.Place {
+	return finishtest.Place{
+		Name: r.database, Cluster: r.cluster, Open: r.connect, Addr: r.world.SideAddr(), Effects: r.countEffects, While: r.othersGoOn,
+		Connect: func(addr string) func(context.Context) (finishtest.Tx, error) {
+			db := r.world.connect(r.T, "app", func(c *mysql.Config) {
+				if c.Addr = addr; change != nil {
+					change(c)
+				}
+			})
+			return func(ctx context.Context) (finishtest.Tx, error) {
+				tx, err := r.beginOn(ctx, db, level)
+				return appTx{tx}, err
+			}
+		},
 	}
 }
 
-// begin is that of the rig, at the level of the case.
-func (c *finishCase) begin() *sql.Tx {
-	c.Helper()
-	return c.finishRig.begin(c.level)
-}
-
-// wants checks the last run of the job, and how many effects there are.
-func (c *finishCase) wants(outcome ledger.Outcome, effects int) {
-	c.Helper()
-	list := c.entries("job")
-	if len(list) == 0 || list[0].Outcome != outcome {
-		c.Errorf("the ledger has %+v, want %s first", list, outcome)
-	}
-	if n := c.countEffects(); n != effects {
-		c.Errorf("%d effects, want %d", n, effects)
-	}
-}
-
-// expire waits until leases that are not extended have expired.
-func (c *finishCase) expire() {
-	select {
-	case <-time.After(cmp.Or(c.ttl, finishTTL) + 50*time.Millisecond):
-	case <-c.Context().Done():
-	}
+// newCase returns a run whose lease lasts.
+func (r *finishRig) newCase() *finishtest.Case {
+	r.Helper()
+	return finishtest.NewCase(r.T, r.place(sql.LevelDefault, nil), finishtest.Calm)
 }

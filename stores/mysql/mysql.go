@@ -137,9 +137,13 @@ func open(c source) (*server, error) {
 	} else if most := c.db.Stats().MaxOpenConnections; most > 0 {
 		conns = min(most, maxConns)
 	}
-	s.Store = sqlstore.New(sqlstore.Config{
+	config := sqlstore.Config{
 		Dialect: s, Texts: texts(s.database), Slots: slots, Limits: limits(), Timeout: cmp.Or(c.timeout, connectTimeout), Conns: conns,
-	})
+	}
+	if s.own { // those of a service may refuse a text with several statements
+		config.Answered = func(err error) bool { return code(err) != 0 }
+	}
+	s.Store = sqlstore.New(config)
 	return s, nil
 }
 

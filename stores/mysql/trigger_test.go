@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/dev/testkit/finishtest"
 	"github.com/quorate/quorate/internal/finishtx"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/jobs"
@@ -96,7 +97,7 @@ func (r *finishRig) replicas() (stop func() []string) {
 func (r *finishRig) results(want int) []commands.Command {
 	r.Helper()
 	for until := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
-		list, err := patiently(func() ([]commands.Command, error) { return r.cluster.Commands.Audit(r.Context(), 100) })
+		list, err := finishtest.Patiently(func() ([]commands.Command, error) { return r.cluster.Commands.Audit(r.Context(), 100) })
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func (r *finishRig) triggers(level sql.IsolationLevel) {
 		}
 	}
 	must(invoice("a", 0))
-	if err := r.ask(level, invoice("b", 100), errOwn); !errors.Is(err, errOwn) {
+	if err := r.ask(level, invoice("b", 100), finishtest.ErrOwn); !errors.Is(err, finishtest.ErrOwn) {
 		r.Errorf("rolled back: %v", err)
 	}
 	must(invoice("a", 0))
@@ -152,7 +153,7 @@ func (r *finishRig) anonymous(level sql.IsolationLevel) {
 	if err := errors.Join(err, err2, tx.Commit()); err != nil || first == second || first == "" {
 		r.Fatalf("the IDs are %q and %q, %v", first, second, err)
 	}
-	if open := r.mustOpen(); len(open) != 2 || open[0].ID != first || open[1].ID != second || open[0].By != "app@%" {
+	if open := finishtest.Requests(r.T, r.cluster); len(open) != 2 || open[0].ID != first || open[1].ID != second || open[0].By != "app@%" {
 		r.Errorf("open are %+v", open)
 	}
 }
@@ -174,7 +175,7 @@ func (r *finishRig) parallel(level sql.IsolationLevel) {
 	if _, err := r.cluster.Commands.Do(r.Context(), direct); err != nil {
 		r.Fatal(err)
 	}
-	if open := r.mustOpen(); len(open) != 6 {
+	if open := finishtest.Requests(r.T, r.cluster); len(open) != 6 {
 		r.Errorf("open are %+v while one transaction is", open)
 	}
 	twin, other := make(chan error, 1), make(chan error, 1)
@@ -190,7 +191,7 @@ func (r *finishRig) parallel(level sql.IsolationLevel) {
 	if err := <-other; !errors.As(err, new(*commands.ReusedIDError)) {
 		r.Errorf("the same ID with other contents: %v", err)
 	}
-	if open := r.mustOpen(); len(open) != 7 {
+	if open := finishtest.Requests(r.T, r.cluster); len(open) != 7 {
 		r.Errorf("open are %+v", open)
 	}
 }
@@ -219,7 +220,7 @@ func (r *finishRig) takesOver(level sql.IsolationLevel) {
 	if err := <-second; err != nil {
 		r.Errorf("after one that was rolled back: %v", err)
 	}
-	if open := r.mustOpen(); len(open) != 1 || string(open[0].Params) != `{"n":2,"x":null}` {
+	if open := finishtest.Requests(r.T, r.cluster); len(open) != 1 || string(open[0].Params) != `{"n":2,"x":null}` {
 		r.Errorf("open are %+v", open)
 	}
 }
@@ -231,7 +232,7 @@ func (r *finishRig) refuses(level sql.IsolationLevel) {
 		if err := r.ask(level, invoice("a", 2), nil); !errors.As(err, new(*commands.ReusedIDError)) {
 			r.Errorf("the ID of another command: %v", err)
 		}
-		if open := r.mustOpen(); len(open) != 1 {
+		if open := finishtest.Requests(r.T, r.cluster); len(open) != 1 {
 			r.Errorf("open are %+v", open)
 		}
 	}
@@ -290,7 +291,7 @@ func (r *finishRig) bounded(level sql.IsolationLevel) {
 			if err := tx.Commit(); err != nil {
 				r.Fatal(err)
 			}
-			r.mustOpen() // some are open then, and some queued
+			finishtest.Requests(r.T, r.cluster) // some are open then, and some queued
 			tx = r.begin(level)
 		}
 		if _, err := Trigger(r.Context(), tx, r.database, invoice(fmt.Sprint("n", n), n)); err != nil {
@@ -309,7 +310,7 @@ func (r *finishRig) bounded(level sql.IsolationLevel) {
 	if err := r.ask(level, invoice("more", 1), nil); !errors.As(err, new(*commands.Error)) || !strings.Contains(err.Error(), "1000") {
 		r.Errorf("one too many: %v", err)
 	}
-	first := r.mustOpen()[0]
+	first := finishtest.Requests(r.T, r.cluster)[0]
 	if err := r.cluster.Commands.Close(r.Context(), first.ID, "done"); err != nil {
 		r.Fatal(err)
 	}
@@ -338,7 +339,7 @@ func (r *finishRig) ordered(level sql.IsolationLevel) {
 	}
 	_ = tx.Rollback()
 	var got []string
-	for _, a := range r.mustOpen() {
+	for _, a := range finishtest.Requests(r.T, r.cluster) {
 		got = append(got, a.ID)
 	}
 	if !slices.Equal(got, ids) {
@@ -371,7 +372,7 @@ func TestTrigger(t *testing.T) {
 		"once": (*finishRig).triggers, "anonymous": (*finishRig).anonymous, "parallel": (*finishRig).parallel, "takes over": (*finishRig).takesOver,
 		"refused": (*finishRig).refuses, "bound": (*finishRig).bounded, "order": (*finishRig).ordered, "elsewhere": (*finishRig).elsewhere,
 	} {
-		for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead} {
+		for _, level := range levels {
 			t.Run(fmt.Sprintf("%s/%s", name, level), func(t *testing.T) {
 				t.Parallel()
 				test(w.rig(t), level)

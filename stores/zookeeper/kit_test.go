@@ -24,7 +24,7 @@ func newWorld(tb testing.TB, members int) (*storetest.World, *zookeepertest.Ense
 			return opened(tb, in(e, namespace))
 		},
 		NextIncarnation: func(tb testing.TB, s kv.Store) { tb.Helper(); nextIncarnation(tb, s.(*ensemble)) },
-		OneByOne:        true,
+		OneByOne:        true, Old: true,
 	}, e
 }
 

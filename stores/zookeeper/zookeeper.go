@@ -21,9 +21,9 @@
 // again. One multi is one transaction of package kv. To compare a record, it checks that the child
 // exists. To compare a record that must not exist, it creates and deletes the record's znode.
 //
-// Before each answer a server is told to catch up with its leader (sync). A leader that was
-// deposed, and does not know it, may answer with what was true a moment before. So an answer may be
-// old, but no transaction that rests on it can win.
+// Before each answer a server is told to catch up with its leader (sync). The leader itself does not wait:
+// it may answer without a commit that another server has told of, a moment ago, and for longer if it was
+// deposed and does not know it. So an answer may be old, but no transaction that rests on it can win.
 //
 // ZooKeeper answers for one znode at a time. The transaction identifiers (zxid) in the answers show
 // whether all are of one moment, see cut in read.go.

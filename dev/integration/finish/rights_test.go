@@ -10,13 +10,14 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/quorate/quorate/dev/testkit/finishtest"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // call calls finish_run with the application's role, as somebody who writes SQL.
-func (c *caser) call(token uint64, owner, note, followers string) error {
-	_, err := c.pool.Exec(c.Context(), c.rig.text("SELECT {schema}.finish_run('job', $1::bigint, $2::text, $3::text::json, $4::text::json)"),
+func (r *rig) call(token uint64, owner, note, followers string) error {
+	_, err := r.pool.Exec(r.Context(), r.text("SELECT {schema}.finish_run('job', $1::bigint, $2::text, $3::text::json, $4::text::json)"),
 		int64(token), owner, note, followers)
 	return err
 }
@@ -33,33 +34,29 @@ const (
 	none  = `[]`
 )
 
-// newCaser returns a run whose lease outlasts the slowest statement on a busy machine: some send megabytes.
-func newCaser(t *testing.T) *caser {
+// newPatientCase returns a run whose lease outlasts the slowest statement on a busy machine: some send megabytes.
+func newPatientCase(t *testing.T) (*rig, *finishtest.Case) {
 	t.Helper()
 	w := newWorld(t)
 	w.times = claims.Config{TTL: time.Minute, Grace: 2 * time.Minute, Timeout: 10 * time.Second}
-	c := &caser{
-		rig: w.rig(t), driver: inPgx, level: "read committed",
-		base: time.Now().Add(-time.Minute).Truncate(time.Second), ttl: w.times.TTL,
-	}
-	c.lease = c.mustClaim(0, false)
-	return c
+	r := w.rig(t)
+	return r, r.newCase(w.times.TTL)
 }
 
 // Who may execute finish_run and is not the run ends nothing, and learns no token.
 func TestStrangersEndNothing(t *testing.T) {
 	t.Parallel()
-	c := newCaser(t)
-	held := uint64(c.lease.Claim().Token)
-	_, owner := c.lease.(settler).Database()
-	if err := c.lease.Release(t.Context(), nil); err != nil {
+	r, c := newPatientCase(t)
+	held := uint64(c.Lease.Claim().Token)
+	_, owner := c.Lease.(finishtest.Settler).Database()
+	if err := c.Lease.Release(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	c.lease = c.mustClaim(1, false)
-	live := uint64(c.lease.Claim().Token)
+	c.Lease = c.MustClaim(1, false)
+	live := uint64(c.Lease.Claim().Token)
 	for _, token := range []uint64{1, held - 1, held, held + 1, live, live + 1, 1 << 62} {
 		for _, as := range []string{"", "x", strings.Repeat("A", 26), owner, strings.Repeat("x", 1<<20), "%", owner + "' OR true --"} {
-			err := c.call(token, as, ended, none)
+			err := r.call(token, as, ended, none)
 			if code(err) != "QF002" && code(err) != "22023" {
 				t.Errorf("token %d as %.30q: %v, want no claim", token, as, err)
 			}
@@ -69,20 +66,20 @@ func TestStrangersEndNothing(t *testing.T) {
 			if strings.Contains(err.Error(), fmt.Sprint(live)) && token != live {
 				t.Errorf("token %d as %.30q: a stranger learns of token %d: %v", token, as, live, err)
 			}
-			if err := c.lease.Extend(t.Context()); err != nil {
+			if err := c.Lease.Extend(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	c.wants(ledger.Running, 0)
+	c.Wants(ledger.Running, 0)
 }
 
 // What a run sends of itself has its form and bounds, or is refused, and nothing has happened.
 func TestFormsOfAnEnd(t *testing.T) {
 	t.Parallel()
-	c := newCaser(t)
-	token := uint64(c.lease.Claim().Token)
-	_, owner := c.lease.(settler).Database()
+	r, c := newPatientCase(t)
+	token := uint64(c.Lease.Claim().Token)
+	_, owner := c.Lease.(finishtest.Settler).Database()
 	note := func(part string) string { return `{"v":2,"outcome":"succeeded",` + part + `}` }
 	beat := `{"t":1,"l":1,"d":1}`
 	for name, bad := range map[string][2]string{
@@ -107,25 +104,25 @@ func TestFormsOfAnEnd(t *testing.T) {
 		"a long name": {ended, `["` + strings.Repeat("x", 301) + `"]`}, "many": {ended, `["a"` + strings.Repeat(`,"a"`, 100) + `]`},
 		"no name": {ended, `[""]`}, "null as a name": {ended, `[null]`}, "followers null": {ended, `null`}, "a zero": {ended, `["a\u0000"]`},
 	} {
-		if err := c.call(token, owner, bad[0], bad[1]); code(err) != "22023" {
+		if err := r.call(token, owner, bad[0], bad[1]); code(err) != "22023" {
 			t.Errorf("%s: %v, want invalid_parameter_value", name, err)
 		}
-		if err := c.lease.Extend(t.Context()); err != nil {
+		if err := c.Lease.Extend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, nulls := range []string{"NULL, 1, 'x', '{}'", "'job', NULL, 'x', '{}'", "'job', 1, NULL, '{}'", "'job', 1, 'x', NULL", "'job', 1, 'x', '{}', NULL"} {
-		if _, err := c.pool.Exec(t.Context(), c.rig.text("SELECT {schema}.finish_run("+nulls+")")); code(err) != "22023" {
+		if _, err := r.pool.Exec(t.Context(), r.text("SELECT {schema}.finish_run("+nulls+")")); code(err) != "22023" {
 			t.Errorf("finish_run(%s): %v, want invalid_parameter_value", nulls, err)
 		}
 	}
-	c.wants(ledger.Running, 0)
+	c.Wants(ledger.Running, 0)
 	whole := note(`"tick":1,"started":0,"trigger":null,"parent":"p","later":{"x":[1]},"reason":{"c":"x","w":{"c":"y"}},"beats":{"n":1,"least":` + beat + `,"last":[` + beat + `]}`)
-	if err := c.call(token, owner, whole, `["next"]`); err != nil {
+	if err := r.call(token, owner, whole, `["next"]`); err != nil {
 		t.Fatal(err)
 	}
-	c.wants(ledger.Succeeded, 0)
-	if open, err := c.cluster.Commands.Open(context.WithoutCancel(t.Context())); err != nil || len(open.Requests) != 1 {
+	c.Wants(ledger.Succeeded, 0)
+	if open, err := c.Cluster.Commands.Open(context.WithoutCancel(t.Context())); err != nil || len(open.Requests) != 1 {
 		t.Errorf("requested are %+v, %v", open, err)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,21 +17,13 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/quorate/quorate/dev/integration/sqltest"
+	"github.com/quorate/quorate/dev/testkit/finishtest"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/internal/store/single"
 	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
-	"github.com/quorate/quorate/scheduler/ledger"
-)
-
-// Times of leases, where a test does not choose others.
-const (
-	ttl     = 2400 * time.Millisecond
-	timeout = 590 * time.Millisecond
-	grace   = 6 * time.Second
 )
 
 // A world is a server that tests share: each has schemas of its own.
@@ -50,9 +42,14 @@ func (w *world) url() string {
 	return pgtest.URL(w.Addr(), url.User("postgres"), w.database)
 }
 
+// app is the URL of the application's role at an address.
+func (w *world) app(addr string) string {
+	return pgtest.URL(addr, url.User("app"), cmp.Or(w.database, "postgres"))
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Server: pgtest.Start(t), times: claims.Config{TTL: ttl, Grace: grace, Timeout: timeout}}
+	w := &world{Server: pgtest.Start(t), times: finishtest.Times}
 	// The settings of the application's role change nothing of what it asks for.
 	if _, err := w.pool(t, w.URL()).Exec(t.Context(), "CREATE ROLE app LOGIN;"+pgtest.Odd("ROLE app")+pgtest.OddFunctions); err != nil {
 		t.Fatal(err)
@@ -78,7 +75,6 @@ type rig struct {
 	schema  string
 	cluster *single.Cluster
 	pool    *pgxpool.Pool // the application's
-	db      *sql.DB       // the same
 }
 
 func (w *world) rig(t *testing.T) *rig {
@@ -110,8 +106,7 @@ func (w *world) rigIn(t *testing.T, schema string) *rig {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	app := pgtest.URL(w.Addr(), url.User("app"), cmp.Or(w.database, "postgres"))
-	r.pool, r.db = w.pool(t, app), sqltest.Open(t, "pgx", app)
+	r.pool = w.pool(t, w.app(w.Addr()))
 	return r
 }
 
@@ -131,7 +126,9 @@ func (r *rig) connect() *single.Cluster {
 }
 
 // text is a statement with the schema.
-func (r *rig) text(statement string) string { return schemaIn(statement, r.schema) }
+func (r *rig) text(statement string) string {
+	return strings.ReplaceAll(statement, "{schema}", pgx.Identifier{r.schema}.Sanitize())
+}
 
 // effects counts what transactions have left.
 func (r *rig) effects() (n int) {
@@ -142,76 +139,81 @@ func (r *rig) effects() (n int) {
 	return n
 }
 
-// entries are those of the job in the ledger, the newest first.
-func (r *rig) entries(job string) []ledger.Entry {
-	r.Helper()
-	query := ledger.Query{Job: job, Limit: 100}
-	list, err := r.cluster.Ledger.Runs(r.Context(), query)
-	for n := 0; n < 5 && errors.Is(err, locking.ErrNoQuorum); n++ { // a busy machine answers late
-		list, err = r.cluster.Ledger.Runs(r.Context(), query)
-	}
-	if err != nil {
-		r.Fatal(err)
-	}
-	return list
-}
+// effect leaves one.
+const effect = "INSERT INTO {schema}.effects VALUES ('x', 1)"
 
-// A transaction is one of pgx or of database/sql.
-type transaction struct {
-	exec             func(ctx context.Context, statement string, args ...any) error
-	finish           func(ctx context.Context, run jobs.Run) error
-	commit, rollback func(context.Context) error
-}
-
-// A driver begins transactions.
-type driver func(ctx context.Context, r *rig, level string) (transaction, error)
+// A driver begins transactions at an isolation level.
+type driver func(r *rig, url, level string) func(context.Context) (finishtest.Tx, error)
 
 func drivers() map[string]driver {
 	return map[string]driver{"pgx": inPgx, "database_sql": inSQL}
 }
 
+// readCommitted is the level at which each statement has a snapshot of its own.
+const readCommitted = "read committed"
+
 // levels are the isolation levels.
 func levels() map[string]sql.IsolationLevel {
 	return map[string]sql.IsolationLevel{
-		"read committed": sql.LevelReadCommitted, "repeatable read": sql.LevelRepeatableRead, "serializable": sql.LevelSerializable,
+		readCommitted: sql.LevelReadCommitted, "repeatable read": sql.LevelRepeatableRead, "serializable": sql.LevelSerializable,
 	}
 }
 
-func inPgx(ctx context.Context, r *rig, level string) (transaction, error) {
-	tx, err := r.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(level)})
-	if err != nil {
-		return transaction{}, err
-	}
-	return ofPgx(tx), nil
+type pgxTx struct{ pgx.Tx }
+
+func (t pgxTx) Finish(ctx context.Context, run jobs.Run) error {
+	return sqlfence.Finish(ctx, t.Exec, run)
 }
 
-func ofPgx(tx pgx.Tx) transaction {
-	return transaction{
-		exec: func(ctx context.Context, statement string, args ...any) error {
-			_, err := tx.Exec(ctx, statement, args...)
-			return err
-		},
-		finish: func(ctx context.Context, run jobs.Run) error {
-			return sqlfence.Finish(ctx, tx.Exec, run)
-		},
-		commit: tx.Commit, rollback: tx.Rollback,
+func inPgx(r *rig, url, level string) func(context.Context) (finishtest.Tx, error) {
+	pool := r.world.pool(r.T, url)
+	return func(ctx context.Context) (finishtest.Tx, error) {
+		tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(level)})
+		if err == nil {
+			_, err = tx.Exec(ctx, r.text(effect))
+		}
+		return pgxTx{tx}, err
 	}
 }
 
-func inSQL(ctx context.Context, r *rig, level string) (transaction, error) {
-	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{Isolation: levels()[level]})
-	if err != nil {
-		return transaction{}, err
+type sqlTx struct{ *sql.Tx }
+
+func (t sqlTx) Finish(ctx context.Context, run jobs.Run) error {
+	return sqlfence.Finish(ctx, t.ExecContext, run)
+}
+
+func (t sqlTx) Commit(context.Context) error { return t.Tx.Commit() }
+
+func (t sqlTx) Rollback(context.Context) error { return t.Tx.Rollback() }
+
+func inSQL(r *rig, url, level string) func(context.Context) (finishtest.Tx, error) {
+	db := sqltest.Open(r.T, "pgx", url)
+	return func(ctx context.Context) (finishtest.Tx, error) {
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: levels()[level]})
+		if err == nil {
+			_, err = tx.ExecContext(ctx, r.text(effect))
+		}
+		return sqlTx{tx}, err
 	}
-	return transaction{
-		exec: func(ctx context.Context, statement string, args ...any) error {
-			_, err := tx.ExecContext(ctx, statement, args...)
-			return err
+}
+
+// place has transactions of a driver, at a level.
+func (r *rig) place(with driver, level string) finishtest.Place {
+	p := finishtest.Place{
+		Name: r.schema, Cluster: r.cluster, Open: r.connect, Addr: r.world.Addr(), Effects: r.effects,
+		Connect: func(addr string) func(context.Context) (finishtest.Tx, error) {
+			// A notice would come before the reply to COMMIT, and be cut off instead of it.
+			return with(r, r.world.app(addr)+"&client_min_messages=error", level)
 		},
-		finish: func(ctx context.Context, run jobs.Run) error {
-			return sqlfence.Finish(ctx, tx.ExecContext, run)
-		},
-		commit:   func(context.Context) error { return tx.Commit() },
-		rollback: func(context.Context) error { return tx.Rollback() },
-	}, nil
+	}
+	if level != readCommitted {
+		p.Repeats = func(err error) bool { return code(err) == "40001" }
+	}
+	return p
+}
+
+// newCase returns a run whose claim is held.
+func (r *rig) newCase(ttl time.Duration) *finishtest.Case {
+	r.Helper()
+	return finishtest.NewCase(r.T, r.place(inPgx, readCommitted), ttl)
 }

@@ -83,8 +83,8 @@ func (p *Proxy) Pass() {
 func (p *Proxy) DropReplies(text string) { p.set(mode{fault: drop, triggers: []string{text}}) }
 
 // CutReplies lets requests through and closes the connection instead of
-// replying, from the first request on that holds the text.
-func (p *Proxy) CutReplies(text string) { p.set(mode{fault: cut, triggers: []string{text}}) }
+// replying, from the first request on that holds one of the texts.
+func (p *Proxy) CutReplies(texts ...string) { p.set(mode{fault: cut, triggers: texts}) }
 
 // LoseReplies is like CutReplies once, and says something before: what a pooler says that has lost the server.
 func (p *Proxy) LoseReplies(text string, says []byte) {

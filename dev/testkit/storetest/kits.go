@@ -37,6 +37,8 @@ type World struct {
 	// OneByOne: the store reads one record at a time. Then the kit of commands, which asks for hundreds
 	// of thousands, runs at full length only.
 	OneByOne bool
+	// Old: an answer may be a moment old.
+	Old bool
 
 	count atomic.Int64 // of namespaces
 }
@@ -111,7 +113,7 @@ func (w *World) replicas(tb testing.TB, timeout time.Duration) func(string) lock
 func (w *World) locks(t *testing.T) {
 	locktest.Run(t, locktest.Backend{
 		New:  func(tb testing.TB) func(string) locking.Locker { tb.Helper(); return w.replicas(tb, timeout) },
-		Long: 50 * time.Second, Short: 2100 * time.Millisecond,
+		Long: 50 * time.Second, Short: 2100 * time.Millisecond, Old: w.Old,
 	})
 }
 

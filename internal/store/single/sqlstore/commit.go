@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -124,19 +125,19 @@ func (s *Store) commitAlone(ctx context.Context, t transaction, u kv.Urgency) (o
 // what those before it write. What is decided counts when all is committed. An error before that
 // is known to have changed nothing.
 func (s *Store) decide(ctx context.Context, conn *sql.Conn, list []transaction) ([]verdict, error) {
-	if _, err := conn.ExecContext(ctx, s.Texts.Begin); err != nil {
+	p := newPlan(s.Slots, list)
+	texts := s.Texts.locking(p)
+	if s.Answered != nil {
+		texts = []statement{joined(append([]statement{{text: s.Texts.Begin}}, texts...))}
+	} else if _, err := conn.ExecContext(ctx, s.Texts.Begin); err != nil {
 		return nil, groups.Unsent{Err: err}
 	}
-	p := newPlan(s.Slots, list)
-	var now sight
-	var err error
-	if slots := s.Texts.lockingSlots(p); slots.text != "" {
-		_, _, err = query(ctx, conn, slots, p.findSlot)
+	now, err := look(ctx, conn, texts, p.find)
+	if err != nil {
+		s.rollBack(ctx, conn)
+		return nil, groups.Unsent{Err: err}
 	}
-	if err == nil {
-		now, err = look(ctx, conn, s.Texts.locking(p), p.findRecord)
-	}
-	if err == nil && s.isAnother(now) {
+	if s.isAnother(now) {
 		s.rollBack(ctx, conn)
 		return s.lost(ctx, conn, list, now)
 	}
@@ -144,26 +145,42 @@ func (s *Store) decide(ctx context.Context, conn *sql.Conn, list []transaction) 
 	for _, t := range list {
 		verdicts = append(verdicts, p.decide(t, now.stamp()))
 	}
-	for _, w := range s.Texts.writing(p) {
-		if err == nil {
-			_, err = conn.ExecContext(ctx, w.text, w.args...)
-		}
-	}
-	if err != nil || p.isIdle() {
+	if p.isIdle() {
 		s.rollBack(ctx, conn)
-		if err == nil {
-			err = s.Dialect.Kept(conn)
-		}
-		if err != nil {
+		if err := s.Dialect.Kept(conn); err != nil {
 			return nil, groups.Unsent{Err: err}
 		}
 		return verdicts, nil
 	}
-	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+	if err := s.write(ctx, conn, s.Texts.writing(p)); err != nil {
 		s.rollBack(ctx, conn)
 		return nil, err
 	}
 	return verdicts, s.Dialect.Kept(conn)
+}
+
+// write makes statements, and commits.
+func (s *Store) write(ctx context.Context, conn *sql.Conn, list []statement) error {
+	if s.Answered == nil {
+		for _, one := range list {
+			if _, err := conn.ExecContext(ctx, one.text, one.args...); err != nil {
+				return groups.Unsent{Err: err}
+			}
+		}
+		_, err := conn.ExecContext(ctx, "COMMIT")
+		return err
+	}
+	// The row in between tells whether an error is from COMMIT.
+	all := joined(append(list, statement{text: "SELECT 1"}, statement{text: "COMMIT"}))
+	rows, err := conn.QueryContext(ctx, all.text, all.args...)
+	if err != nil && s.Answered(err) {
+		err = groups.Unsent{Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	rows.NextResultSet() // there is none: it reads the answer to COMMIT
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 // lost begins another incarnation, in which all transactions lose.

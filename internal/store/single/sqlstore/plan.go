@@ -91,14 +91,15 @@ func slotOf(k kv.Key, slots int) int {
 	return int(h.Sum32() % uint32(slots))
 }
 
-// findSlot takes a row of lockingSlots: the name is the number of a slot.
-func (p *plan) findSlot(_ int, r kv.Record) {
+// find takes a row of the statements that lock. The name of a slot is its number.
+func (p *plan) find(part int, r kv.Record) {
+	if part != slotsPart {
+		p.versions[r.Key] = r.Version
+		return
+	}
 	number, _ := strconv.Atoi(r.Key.Name) // it is one
 	p.locked[number] = r.Version
 }
-
-// findRecord takes a row of locking.
-func (p *plan) findRecord(_ int, r kv.Record) { p.versions[r.Key] = r.Version }
 
 // decide decides a transaction, and notes what it changes.
 func (p *plan) decide(t transaction, now kv.Stamp) verdict {
@@ -155,37 +156,37 @@ func (p *plan) remove(k kv.Key) {
 // isIdle reports whether there is nothing to write.
 func (p *plan) isIdle() bool { return len(p.written)+len(p.removed) == 0 }
 
-// lockingSlots locks the slots that the plan needs, and reads their versions; no text if it needs none. It
-// comes before locking: a record is made or deleted only by who has its slot. MariaDB cannot skip what
-// others have locked, and fail because of it, in one statement.
-func (t Texts) lockingSlots(p *plan) statement {
-	u := &union{t: t}
-	slots := func(numbers []int, lock string) {
+// slotsPart is the part of rows that are slots.
+const slotsPart = 1
+
+// locking locks what the plan needs, and reads the versions of that. Slots come first: a record is made or
+// deleted only by who has its slot. They have a statement of their own, since MariaDB cannot skip what
+// others have locked, and fail because of it, in one.
+func (t Texts) locking(p *plan) []statement {
+	slots, all := &union{t: t}, t.life(t.CompareRecords)
+	addSlots := func(numbers []int, lock string) {
 		var args []any
 		for _, n := range numbers {
 			args = append(args, n)
 		}
 		if len(numbers) > 0 {
-			u.add("SELECT 0, '', id, '', version, NULL FROM {t}slots WHERE id IN ("+list("?", ", ", len(numbers))+")"+lock, args...)
+			slots.add("SELECT "+strconv.Itoa(slotsPart)+", '', id, '', version, NULL FROM {t}slots WHERE id IN ("+list("?", ", ", len(numbers))+")"+lock, args...)
 		}
 	}
-	slots(p.changedSlots, t.ChangeSlots)
-	slots(p.comparedSlots, t.CompareSlots)
-	return u.statement(1)
-}
-
-// locking locks the records that the plan needs, and reads their versions.
-func (t Texts) locking(p *plan) statement {
-	u := t.life(t.CompareRecords)
-	records := func(keys []kv.Key, lock string) {
+	addRecords := func(keys []kv.Key, lock string) {
 		for some := range slices.Chunk(keys, mostInPart) {
 			condition, args := among(some)
-			u.add("SELECT 0, kind, name, sub, version, NULL FROM {t}records"+t.ByKey+" WHERE "+condition+lock, args...)
+			all.add("SELECT 0, kind, name, sub, version, NULL FROM {t}records"+t.ByKey+" WHERE "+condition+lock, args...)
 		}
 	}
-	records(p.changedRecords, t.ChangeRecords)
-	records(p.comparedRecords, t.CompareRecords)
-	return u.statement(1)
+	addSlots(p.changedSlots, t.ChangeSlots)
+	addSlots(p.comparedSlots, t.CompareSlots)
+	addRecords(p.changedRecords, t.ChangeRecords)
+	addRecords(p.comparedRecords, t.CompareRecords)
+	if len(slots.parts) == 0 {
+		return []statement{all.statement(1)}
+	}
+	return []statement{slots.statement(slotsPart + 1), all.statement(1)}
 }
 
 // writing makes what was decided.

@@ -23,12 +23,12 @@ type database struct {
 func (d *database) lock(p *plan, taken map[int]bool) {
 	for _, n := range slices.Concat(p.changedSlots, p.comparedSlots) {
 		if !taken[n] {
-			p.findSlot(0, kv.Record{Key: kv.Key{Name: fmt.Sprint(n)}, Version: d.slots[n]})
+			p.find(slotsPart, kv.Record{Key: kv.Key{Name: fmt.Sprint(n)}, Version: d.slots[n]})
 		}
 	}
 	for _, k := range slices.Concat(p.changedRecords, p.comparedRecords) {
 		if w, exists := d.records[k]; exists {
-			p.findRecord(0, kv.Record{Key: k, Version: w.version})
+			p.find(0, kv.Record{Key: k, Version: w.version})
 		}
 	}
 }

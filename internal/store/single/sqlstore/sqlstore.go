@@ -9,8 +9,8 @@
 //
 // # Transactions
 //
-// A transaction of the database begins, locks and reads with one statement, is decided here, and
-// writes with one or two. Nothing that it locks is waited for: if another one has it, it is
+// A transaction of the database begins, locks and reads with two statements, is decided here, and
+// writes with one to three. Nothing that it locks is waited for: if another one has it, it is
 // rolled back and tried again. So there is no deadlock, and no wait that only the server ends.
 //
 // A record that exists is locked itself. A key that does not exist, or ceases to, is locked by its slot.
@@ -60,14 +60,17 @@ type Dialect interface {
 	Failure(ctx context.Context, call string, err error) error
 }
 
-// Config describes a Store. All fields are required.
+// Config describes a Store. All fields but Answered are required.
 type Config struct {
 	Dialect Dialect
 	Texts   Texts
-	Slots   int // of keys that do not exist; unless it is one, reservedSlots more are for the kind cluster
-	Limits  kv.Limits
-	Timeout time.Duration // the longest that a call may take
-	Conns   int           // that Connect has at most
+	// Answered, if set, says that a text may have several statements, of which none is made behind one that
+	// fails: a transaction takes two round trips then. It reports whether an error is the server's answer.
+	Answered func(error) bool
+	Slots    int // of keys that do not exist; unless it is one, reservedSlots more are for the kind cluster
+	Limits   kv.Limits
+	Timeout  time.Duration // the longest that a call may take
+	Conns    int           // that Connect has at most
 }
 
 // A Store is a [kv.Store] on a database. Make one with New.
@@ -194,7 +197,7 @@ func (s *Store) read(ctx context.Context, text statement) (f found, err error) {
 func (s *Store) readOn(ctx context.Context, conn *sql.Conn, text statement) (found, error) {
 	for {
 		f := found{parts: make([][]kv.Record, text.parts)}
-		seen, err := look(ctx, conn, text, func(part int, r kv.Record) { f.parts[part] = append(f.parts[part], r) })
+		seen, err := look(ctx, conn, []statement{text}, func(part int, r kv.Record) { f.parts[part] = append(f.parts[part], r) })
 		if err == nil {
 			err = s.Dialect.Kept(conn)
 		}

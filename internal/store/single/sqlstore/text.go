@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -133,43 +134,66 @@ func list(text, between string, n int) string {
 	return strings.TrimSuffix(strings.Repeat(text+between, n), between)
 }
 
-// look is query of a statement with a sight, which it returns.
-func look(ctx context.Context, conn *sql.Conn, s statement, each func(part int, r kv.Record)) (sight, error) {
-	now, lives, err := query(ctx, conn, s, each)
-	if err == nil && lives != 1 {
-		err = errNoLife
+// joined is the statements as one text, for a server that takes several in one.
+func joined(list []statement) statement {
+	var all statement
+	var texts []string
+	for _, one := range list {
+		texts = append(texts, one.text)
+		all.args, all.parts = append(all.args, one.args...), max(all.parts, one.parts)
 	}
-	return now, err
+	all.text = strings.Join(texts, "; ")
+	return all
 }
 
-// query calls each for each row of a statement but those of a sight, which it counts.
-func query(ctx context.Context, conn *sql.Conn, s statement, each func(part int, r kv.Record)) (now sight, lives int, err error) {
+// look sends statements one after the other, and calls each for their rows. One of them has a sight.
+func look(ctx context.Context, conn *sql.Conn, list []statement, each func(part int, r kv.Record)) (now sight, err error) {
+	lives := 0
+	for _, one := range list {
+		err := query(ctx, conn, one, func(part int, r kv.Record) error {
+			if part >= 0 {
+				each(part, r)
+				return nil
+			}
+			lives++
+			micros, err := strconv.ParseInt(string(r.Value), 10, 64)
+			if err != nil {
+				return fmt.Errorf("the clock of the server: %w", err)
+			}
+			now = sight{life{int64(r.Version), r.Key.Name}, r.Key.Sub, time.UnixMicro(micros)}
+			return nil
+		})
+		if err != nil {
+			return now, err
+		}
+	}
+	if lives != 1 {
+		return now, errNoLife
+	}
+	return now, nil
+}
+
+// query calls each for each row, whichever of the statements in the text it is from.
+func query(ctx context.Context, conn *sql.Conn, s statement, each func(part int, r kv.Record) error) error {
 	rows, err := conn.QueryContext(ctx, s.text, s.args...)
 	if err != nil {
-		return now, 0, err
+		return err
 	}
 	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var part int
-		var version int64
-		var kind, name, sub string
-		var value sql.RawBytes
-		if err := rows.Scan(&part, &kind, &name, &sub, &version, &value); err != nil {
-			return now, 0, err
+	for more := true; more; more = rows.NextResultSet() {
+		for rows.Next() {
+			var part int
+			var version int64
+			var kind, name, sub string
+			var value sql.RawBytes
+			if err := rows.Scan(&part, &kind, &name, &sub, &version, &value); err != nil {
+				return err
+			}
+			r := kv.Record{Key: kv.Key{Kind: kv.Kind(kind), Name: name, Sub: sub}, Version: uint64(version), Value: json.RawMessage(string(value))}
+			if err := each(part, r); err != nil {
+				return err
+			}
 		}
-		if part >= 0 {
-			each(part, kv.Record{Key: kv.Key{Kind: kv.Kind(kind), Name: name, Sub: sub}, Version: uint64(version), Value: json.RawMessage(string(value))})
-			continue
-		}
-		lives++
-		micros, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil {
-			return now, 0, fmt.Errorf("the clock of the server: %w", err)
-		}
-		now = sight{life{version, name}, sub, time.UnixMicro(micros)}
 	}
-	if err := rows.Err(); err != nil {
-		return now, 0, err
-	}
-	return now, lives, rows.Close()
+	return errors.Join(rows.Err(), rows.Close())
 }

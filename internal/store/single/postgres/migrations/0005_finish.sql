@@ -8,8 +8,9 @@
 --
 -- The life is not compared, unlike in commit_records: the effects are on the server that has
 -- the claim, so a failover keeps or loses both. The lease is only read, so that extensions
--- never wait. Where the snapshot of the transaction is older than a change of the claim,
--- PostgreSQL says so with 40001, and the transaction is to be repeated.
+-- never wait. A run counts as late only if its lease is known to have ended. Where the snapshot of the
+-- transaction is older than a change of the claim, PostgreSQL says so with 40001, and the transaction is to
+-- be repeated.
 --
 -- Only the replica that runs it knows the owner. Without it, a caller learns nothing of the job's claims. The
 -- requests for the jobs that follow are made here, so a caller cannot forge them: their ID is that
@@ -25,6 +26,7 @@ DECLARE
     claims json;
     claim json;
     until bigint; -- of its lease; NULL: it has none
+    unknown boolean; -- whether its lease has ended
     ending text;
     place text;
     run text; -- the ID of the run
@@ -87,11 +89,13 @@ BEGIN
     WHERE r.kind = 'lease' AND r.name = job AND r.value ->> 'owner' = claim ->> 'owner' AND r.sub =
         CASE WHEN claim ->> 'overlaps' IS NULL THEN '' ELSE concat(claim ->> 'stream', ' ', lpad(claim ->> 'tick', 13, '0')) END;
     clock := floor(extract(epoch FROM clock_timestamp()) * 1000);
+    -- A lease that lasted when this transaction began may have been extended behind its snapshot.
+    unknown := until < clock AND until >= floor(extract(epoch FROM transaction_timestamp()) * 1000)
+        AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable');
     ending := CASE
-        WHEN until >= clock AND (claim ->> 'overlaps' IS NOT NULL OR claims ->> 'open' = claim ->> 'owner') THEN 'OK'
-        WHEN claims ->> 'open' = claim ->> 'owner' THEN 'RANOUT' END;
-    IF ending IS NULL AND until >= floor(extract(epoch FROM transaction_timestamp()) * 1000)
-        AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        WHEN claims ->> 'open' = claim ->> 'owner' THEN CASE WHEN until >= clock OR unknown THEN 'OK' ELSE 'RANOUT' END
+        WHEN until >= clock AND claim ->> 'overlaps' IS NOT NULL THEN 'OK' END;
+    IF ending IS NULL AND unknown THEN
         RAISE serialization_failure USING MESSAGE = 'finish: the lease may have been extended since this transaction began: repeat it';
     ELSIF ending IS NULL THEN
         RAISE SQLSTATE 'QF001' USING MESSAGE = format('finish: token %s of %s is refused: the job has seen %s', token, job, claims ->> 'fence');
