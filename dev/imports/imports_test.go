@@ -61,13 +61,13 @@ var rooms = [][]string{
 	{"locking", "internal/finishtx"}, // a transaction that ends a run is refused as a guard refuses
 	{"replica/settings"},             // of a file and of a program
 	// These know no other package: rules of a node, health of a store, ends of runs, schedules,
-	// users of the API. Besides, small tools for values, references, masks, JSON and repeating.
+	// users of the API. Besides, small tools for values, references, masks, JSON, files and repeating.
 	lowest,
 }
 
 var lowest = []string{
 	"internal/store/protocol", "internal/store/health", "scheduler/schedule", "scheduler/identity",
-	"internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/retry",
+	"internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/retry", "internal/inode",
 }
 
 // upward are the imports that still point up, and why.
