@@ -2,16 +2,15 @@ package mysql
 
 import (
 	"context"
-	"crypto/x509"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/quorate/quorate/internal/certificate"
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/groups"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -189,14 +188,10 @@ func refusedLogin(err error) (why, advice string) {
 	case secureTransport:
 		return "the server wants TLS", "write tls=true in the URL, or mysql.tls"
 	}
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
-	_, other := errors.AsType[x509.HostnameError](err)
-	remote, _ := errors.AsType[*net.OpError](err)
-	switch {
-	case unknown, invalid, other:
+	switch untrusted, byServer := certificate.Refused(err); {
+	case untrusted:
 		return "the certificate of the server is not trusted", "check mysql.tls and the host in the URL"
-	case remote != nil && remote.Op == "remote error":
+	case byServer:
 		return "TLS", "check mysql.tls: the server may want another client certificate"
 	case errors.Is(err, mysql.ErrNoTLS):
 		return "the server has no TLS", "check tls in the URL, and mysql.tls"

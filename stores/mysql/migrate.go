@@ -8,7 +8,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -23,15 +22,7 @@ const requiredVersion = 1
 var migrations embed.FS
 
 // Migrations are all steps, in order.
-func Migrations() []kv.Migration {
-	names, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a good one
-	var list []kv.Migration
-	for i, name := range names {
-		text, _ := migrations.ReadFile(name) // it is embedded
-		list = append(list, kv.Migration{Version: i + 1, Name: strings.TrimPrefix(name, "migrations/"), SQL: string(text)})
-	}
-	return list
-}
+func Migrations() []kv.Migration { return kv.MigrationsIn(migrations) }
 
 // SQL before all migrations, and after each one. The table of the steps is made first.
 const (

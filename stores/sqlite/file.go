@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/quorate/quorate/internal/inode"
 	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
@@ -128,23 +129,17 @@ func (p place) createShm() error {
 	return f.Close()
 }
 
-// An inode is the number of a file, with the time of its birth if the file system knows it: numbers are
-// given again soon after a file was deleted. It is zero for a file that does not exist.
-type inode struct {
-	number uint64
-	birth  int64 // in nanoseconds since 1970
-}
-
-// An identity tells the files at a place apart from others that were there before, or come later.
-type identity struct{ main, wal, shm inode }
+// An identity tells the files at a place apart from others that were there before, or come later. A part
+// is zero for a file that does not exist.
+type identity struct{ main, wal, shm inode.ID }
 
 // identify returns the identity of the files that are at the place now.
 func (p place) identify() (id identity, err error) {
 	for _, f := range []struct {
 		name string
-		to   *inode
+		to   *inode.ID
 	}{{p.path, &id.main}, {p.main + walEnd, &id.wal}, {p.main + shmEnd, &id.shm}} {
-		if *f.to, err = inodeOf(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if *f.to, err = inode.Of(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return identity{}, fmt.Errorf("%w: %w", kv.ErrNotReady, err)
 		}
 	}
@@ -152,14 +147,14 @@ func (p place) identify() (id identity, err error) {
 }
 
 func (id identity) String() string {
-	return fmt.Sprintf(identityText, id.main.number, id.main.birth, id.wal.number, id.wal.birth, id.shm.number, id.shm.birth)
+	return fmt.Sprintf(identityText, id.main.Number, id.main.Birth, id.wal.Number, id.wal.Birth, id.shm.Number, id.shm.Birth)
 }
 
 const identityText = "%x.%x/%x.%x/%x.%x"
 
 // parseIdentity reads what String has written. Any other text is the identity of no files.
 func parseIdentity(text string) (id identity) {
-	_, err := fmt.Sscanf(text, identityText, &id.main.number, &id.main.birth, &id.wal.number, &id.wal.birth, &id.shm.number, &id.shm.birth)
+	_, err := fmt.Sscanf(text, identityText, &id.main.Number, &id.main.Birth, &id.wal.Number, &id.wal.Birth, &id.shm.Number, &id.shm.Birth)
 	if err != nil {
 		return identity{}
 	}

@@ -1,10 +1,6 @@
 package sqlite
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // checkFileSystem refuses directories on file systems that are not known to be local.
 func checkFileSystem(dir string) error {
@@ -19,12 +15,4 @@ func checkFileSystem(dir string) error {
 		return refuse("%s is on a file system (%s) that is not known to be local: its locks may not hold for all processes, and then ticks run twice. "+
 			"Use a directory on APFS or HFS+; replicas on several hosts need another store", dir, name)
 	}
-}
-
-func inodeOf(path string) (inode, error) {
-	var s unix.Stat_t
-	if err := unix.Stat(path, &s); err != nil {
-		return inode{}, &os.PathError{Op: "stat", Path: path, Err: err}
-	}
-	return inode{s.Ino, s.Btim.Nano()}, nil
 }

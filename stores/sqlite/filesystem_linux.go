@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,16 +39,4 @@ func checkFileSystem(dir string) error {
 	}
 	return refuse("%s is on a file system (%s) that is not known to be local: its locks may not hold for all processes, and then ticks run twice. "+
 		"Use a directory on ext4, xfs, btrfs, zfs, f2fs, tmpfs or overlayfs; replicas on several hosts need another store", dir, name)
-}
-
-func inodeOf(path string) (inode, error) {
-	var s unix.Statx_t
-	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &s); err != nil {
-		return inode{}, &os.PathError{Op: "statx", Path: path, Err: err}
-	}
-	i := inode{number: s.Ino}
-	if s.Mask&unix.STATX_BTIME != 0 {
-		i.birth = s.Btime.Sec*1_000_000_000 + int64(s.Btime.Nsec)
-	}
-	return i, nil
 }

@@ -13,6 +13,4 @@ func checkFileSystem(string) error {
 	return refuse("SQLite is supported on Linux and macOS, not on %s: use another store", runtime.GOOS)
 }
 
-func inodeOf(string) (inode, error) { return inode{}, errors.ErrUnsupported }
-
 func lockOpened(*os.File) error { return errors.ErrUnsupported }

@@ -7,8 +7,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // applicationID marks files of Quorate: "Quor". SQLite keeps it in the header of the file.
@@ -18,14 +19,7 @@ const applicationID = 0x51756f72
 var migrations embed.FS
 
 // steps are the migrations, in order. The version of a database is how many it has had.
-func steps() (list []string) {
-	names, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a good one
-	for _, name := range names {
-		text, _ := migrations.ReadFile(name) // it is embedded
-		list = append(list, string(text))
-	}
-	return list
-}
+func steps() []kv.Migration { return kv.MigrationsIn(migrations) }
 
 // maxConns bounds the connections of a process. One at a time writes.
 const maxConns = 8
@@ -258,10 +252,10 @@ func (l *link) migrate(ctx context.Context) error {
 		return err
 	}
 	from, _ := got.(int64)
-	for i, text := range steps()[from:] {
-		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA user_version = %d; COMMIT", text, from+int64(i)+1)
+	for _, m := range steps()[from:] {
+		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA user_version = %d; COMMIT", m.SQL, m.Version)
 		if _, err := l.ExecContext(ctx, step, nil); err != nil {
-			return fmt.Errorf("migration %d: %w", from+int64(i)+1, err)
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	return nil

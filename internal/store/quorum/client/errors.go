@@ -2,14 +2,14 @@ package client
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/quorate/quorate/internal/certificate"
 )
 
 // ErrDown says that the node did not answer recently, so it was not called. The text
@@ -142,11 +142,8 @@ func RefusesLogin(err error) bool {
 	if answer, ok := errors.AsType[*ServerError](err); ok {
 		return answer.Code == "NOAUTH" || answer.Code == "WRONGPASS"
 	}
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
-	_, other := errors.AsType[x509.HostnameError](err)
-	remote, _ := errors.AsType[*net.OpError](err)
-	return unknown || invalid || other || remote != nil && remote.Op == "remote error"
+	untrusted, byServer := certificate.Refused(err)
+	return untrusted || byServer
 }
 
 // Answered reports whether the node's server replied at all.

@@ -87,13 +87,8 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (pro
 	if v.versions[records.ClaimsKey(t.req.Name)] == 0 && a.Code == protocol.Late {
 		return a.Code, nil // the name was forgotten: leave nothing of it
 	}
-	after := v.after(s)
-	for i, e := range after.Earlier {
-		if e.Owner == t.ruleTry.Owner && e.Open() {
-			after.Earlier[i].Ended, after.Earlier[i].Handed = a.Code, handover
-		}
-	}
-	txn := kv.Txn{Put: []kv.Write{records.Put(records.ClaimsKey(t.req.Name), after)}, Urgency: kv.EndsRun}
+	after := records.Put(records.ClaimsKey(t.req.Name), v.afterEnd(s, t.ruleTry.Owner, a.Code, handover))
+	txn := kv.Txn{Put: []kv.Write{after}, Urgency: kv.EndsRun}
 	v.compare(&txn, append(compared, records.ClaimsKey(t.req.Name))...)
 	if v.claims.Of(t.ruleTry.Owner).Owner == "" {
 		v.compareLeases(&txn) // the claim is added again: none of the leases that were read excludes it

@@ -39,14 +39,8 @@ func EndInTransaction(all kv.Record, lease func(kv.Key) (kv.Record, error), now 
 	if a.Code != protocol.OK && a.Code != protocol.RanOut {
 		return nil, false, finishtx.Excluded{Seen: v.claims.Fence}
 	}
-	after := v.after(s)
-	for i, e := range after.Earlier {
-		if e.Owner == c.Owner {
-			after.Earlier[i].Ended = a.Code
-		}
-	}
 	e := records.Entry{
 		Kind: endKinds[a.Code], Stream: c.Stream, Tick: c.Tick, Token: c.Token, Attempt: c.Attempt, Owner: c.Owner, Holder: c.Note, Note: end.Note,
 	}
-	return []kv.Write{records.Put(all.Key, after), records.Put(records.EntryKey(end.Job, e), e)}, a.Code == protocol.OK, nil
+	return []kv.Write{records.Put(all.Key, v.afterEnd(s, c.Owner, a.Code, false)), records.Put(records.EntryKey(end.Job, e), e)}, a.Code == protocol.OK, nil
 }

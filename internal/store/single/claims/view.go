@@ -219,6 +219,17 @@ func (v view) after(s protocol.State) records.Claims {
 	return c
 }
 
+// afterEnd is after for the state in which FINISH has left a claim, which may be an earlier one.
+func (v view) afterEnd(s protocol.State, owner string, code protocol.Code, handed bool) records.Claims {
+	c := v.after(s)
+	for i, e := range c.Earlier {
+		if e.Owner == owner && e.Open() {
+			c.Earlier[i].Ended, c.Earlier[i].Handed = code, handed
+		}
+	}
+	return c
+}
+
 // until is the last millisecond of the lease with the key.
 func (v view) until(k kv.Key) int64 {
 	if end, observed := v.ends[k]; observed {

@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/quorate/quorate/internal/certificate"
 	"github.com/quorate/quorate/internal/retry"
 	"github.com/quorate/quorate/internal/store/single/groups"
 	"github.com/quorate/quorate/internal/store/single/kv"
@@ -160,14 +160,10 @@ func refusedLogin(err error) (why, advice string) {
 			return "the server does not admit this user", "check the user and the certificate in the URL, and pg_hba.conf of the server"
 		}
 	}
-	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
-	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
-	_, other := errors.AsType[x509.HostnameError](err)
-	remote, _ := errors.AsType[*net.OpError](err)
-	switch {
-	case unknown, invalid, other:
+	switch untrusted, byServer := certificate.Refused(err); {
+	case untrusted:
 		return "the certificate of the server is not trusted", "check sslrootcert and the host in the URL"
-	case remote != nil && remote.Op == "remote error":
+	case byServer:
 		return "TLS", "check sslcert and sslkey in the URL: the server may want another client certificate"
 	case strings.Contains(err.Error(), withoutTLS):
 		return "the server has no TLS", "check sslmode in the URL"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -23,15 +22,7 @@ const requiredVersion = 5
 var migrations embed.FS
 
 // Migrations are all steps, in order.
-func Migrations() []kv.Migration {
-	names, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a good one
-	var list []kv.Migration
-	for i, name := range names {
-		text, _ := migrations.ReadFile(name) // it is embedded
-		list = append(list, kv.Migration{Version: i + 1, Name: strings.TrimPrefix(name, "migrations/"), SQL: string(text)})
-	}
-	return list
-}
+func Migrations() []kv.Migration { return kv.MigrationsIn(migrations) }
 
 // begin starts a transaction that does not depend on settings of the role, the database or a pooler:
 // it fixes the settings that change what statements mean, and lifts all timeouts. The loop skips
