@@ -59,7 +59,7 @@ func built(t *testing.T, build *types.BuildConfig) string {
 		t.Fatalf("the Dockerfile in %s installs nothing", build.Context)
 	}
 	program := filepath.Join(t.TempDir(), "quorate")
-	folder := os.Expand(found[1], func(name string) string { return *build.Args[name] })
+	folder := os.Expand(found[1], func(arg string) string { return *cmp.Or(build.Args[arg], new(string)) })
 	if err := run("go", "-C", filepath.Join(root, folder), "build", "-o", program, "."); err != nil {
 		t.Fatal(err)
 	}
@@ -180,11 +180,12 @@ func TestComposedMySQLRuns(t *testing.T) {
 	// As the image does in its first start.
 	first := filepath.Join(home.Dir, "first.sql")
 	text := "CREATE DATABASE " + database + ";\nCREATE USER " + user + "@'%' IDENTIFIED BY '" + password + "';\nGRANT ALL ON " + database + ".* TO " + user + "@'%';\n"
-	if err := os.WriteFile(first, []byte(text), 0o644); err != nil { //nolint:gosec // the user of the server reads it
+	if err := os.WriteFile(first, []byte(text), 0o644); err != nil { // the user of the server reads it
 		t.Fatal(err)
 	}
 	data := filepath.Join(home.Dir, "data")
-	home.Run(t, servertest.Program(t, "mariadb-install-db", "mariadb-server"), "--no-defaults", "--datadir="+data, "--tmpdir="+home.Dir, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	home.Run(t, servertest.Program(t, "mariadb-install-db", "mariadb-server"), "--no-defaults", "--datadir="+data, "--tmpdir="+home.Dir,
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
 	home.Serve(t, servertest.Server{
 		Bin: servertest.Program(t, "mariadbd", "mariadb-server"),
 		Args: []string{

@@ -72,7 +72,9 @@ func valid(t *testing.T, d deployment, values map[string]any) {
 			t.Errorf("the pod is not restricted: %s: %s", r.ForbiddenReason, r.ForbiddenDetail)
 		}
 	}
-	accounted(t, d, values["serviceAccount"].(map[string]any))
+	if token := values["serviceAccount"].(map[string]any)["automountServiceAccountToken"].(bool); pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken != token {
+		t.Errorf("the pod has a token of Kubernetes: it should be %t", token)
+	}
 	for _, c := range append(pod.Containers, pod.InitContainers...) {
 		if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
 			t.Errorf("%s can write to its root", c.Name)
@@ -88,22 +90,6 @@ func valid(t *testing.T, d deployment, values map[string]any) {
 	}
 	if labels["app.kubernetes.io/instance"] != "quorate" || labels["app.kubernetes.io/name"] != "quorate" {
 		t.Errorf("the pod has the labels %v", labels)
-	}
-}
-
-// accounted checks that the pod has an account that exists, and a token of it only if the values say so.
-func accounted(t *testing.T, d deployment, values map[string]any) {
-	t.Helper()
-	pod := d.pod()
-	if wants := values["automountServiceAccountToken"].(bool); pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken != wants {
-		t.Errorf("the pod has a token of Kubernetes: %t is wanted", wants)
-	}
-	switch {
-	case values["create"].(bool) != (d.account != nil):
-		t.Errorf("the account is %+v", d.account)
-	case d.account == nil:
-	case d.account.Name != pod.ServiceAccountName || *d.account.AutomountServiceAccountToken != *pod.AutomountServiceAccountToken:
-		t.Errorf("the pod has the account %s, and the chart makes %+v", pod.ServiceAccountName, d.account)
 	}
 }
 
@@ -184,6 +170,29 @@ func TestPodsHaveTheTimeThatADrainTakes(t *testing.T) {
 	} {
 		if got := time.Duration(*renders(t, tree(t, text)).pod().TerminationGracePeriodSeconds) * time.Second; got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Pods have an account that is there: one that the chart makes, or that somebody made before.
+func TestPodsHaveAnAccount(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{}`:                                "quorate",
+		`{fullnameOverride: cron}`:          "cron",
+		`{serviceAccount: {name: billing}}`: "billing",
+		`{serviceAccount: {automountServiceAccountToken: true}}`: "quorate",
+		`{serviceAccount: {create: false}}`:                      "default",
+		`{serviceAccount: {create: false, name: billing}}`:       "billing",
+	} {
+		d := renders(t, tree(t, text))
+		if got := d.pod().ServiceAccountName; got != want {
+			t.Errorf("%s: the pods have the account %q, want %s", text, got, want)
+		}
+		if made := !strings.Contains(text, "create: false"); made != (d.account != nil) {
+			t.Errorf("%s: the chart makes %+v", text, d.account)
+		} else if made && (d.account.Name != want || *d.account.AutomountServiceAccountToken != *d.pod().AutomountServiceAccountToken) {
+			t.Errorf("%s: the chart makes %+v, and the pods have the account %s", text, d.account, want)
 		}
 	}
 }
