@@ -129,7 +129,7 @@ func checkTroubles(t *testing.T, page, code string) {
 			t.Errorf("troubleshooting.md has a row for %s, which is no reason", m[1])
 		}
 	}
-	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read(t, "../docs/monitoring/alerts.yaml"), -1) {
+	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read(t, "../deploy/chart/monitoring/alerts.yaml"), -1) {
 		if !strings.Contains(page, "["+m[1]+"]") {
 			t.Errorf("troubleshooting.md does not list the alert %s", m[1])
 		}

@@ -210,10 +210,16 @@ func TestVersionsOfDeployments(t *testing.T) {
 		t.Errorf("Chart.yaml has appVersion %v, want %s", about["appVersion"], newest)
 	}
 	image := "ghcr.io/quorate/quorate:" + newest + "\n"
-	for _, file := range []string{"compose/redis/compose.yaml", "compose/postgres/compose.yaml", "kubernetes/quorate.yaml"} {
-		if !strings.Contains(read(t, filepath.Join(root, "deploy", file)), image) {
-			t.Errorf("%s does not run %s", file, image)
+	for file, want := range map[string]string{
+		"compose/redis/compose.yaml": image, "compose/postgres/compose.yaml": image, "kubernetes/quorate.yaml": image, "image/Dockerfile": "FROM " + image,
+		"compose/mysql/compose.yaml": "image: quorate-mysql:" + newest + "\n",
+	} {
+		if !strings.Contains(read(t, filepath.Join(root, "deploy", file)), want) {
+			t.Errorf("%s has not %s", file, want)
 		}
+	}
+	if file := "image/Dockerfile"; !strings.Contains(read(t, filepath.Join(root, "deploy", file)), "@v"+newest+" ") {
+		t.Errorf("%s does not install v%s", file, newest)
 	}
 	for _, store := range []string{"etcd", "zookeeper"} { // dependents do not see their replace
 		if file := filepath.Join(root, "stores", store, "go.mod"); !strings.Contains(read(t, file), "github.com/quorate/quorate v"+newest+"\n") {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,21 +26,44 @@ import (
 type composition struct {
 	t       *testing.T
 	project *types.Project
+	program string   // what its image has as quorate
 	here    []string // pairs of what a container has and what this machine has in its place
 }
 
 func newComposition(t *testing.T, name string) *composition {
 	t.Helper()
-	c := &composition{t: t, project: load(t, copyOf(t, name))}
+	c := &composition{t: t, project: load(t, copyOf(t, name)), program: "quorate"}
 	for _, service := range c.project.Services {
 		for _, secret := range service.Secrets {
 			c.put(cmp.Or(secret.Target, "/run/secrets/"+secret.Source), c.project.Secrets[secret.Source].File)
 		}
 	}
-	for _, volume := range c.project.Services["replica"].Volumes {
+	replica := c.project.Services["replica"]
+	for _, volume := range replica.Volumes {
 		c.put(volume.Target, volume.Source)
 	}
+	if replica.Build != nil {
+		c.program = built(t, replica.Build)
+	}
 	return c
+}
+
+// installs is what a Dockerfile installs of this repository.
+var installs = regexp.MustCompile(`go install .*github\.com/quorate/quorate/(\S+)@v`)
+
+// built builds from this tree what a Dockerfile installs.
+func built(t *testing.T, build *types.BuildConfig) string {
+	t.Helper()
+	found := installs.FindStringSubmatch(read(t, filepath.Join(build.Context, "Dockerfile")))
+	if found == nil {
+		t.Fatalf("the Dockerfile in %s installs nothing", build.Context)
+	}
+	program := filepath.Join(t.TempDir(), "quorate")
+	folder := os.Expand(found[1], func(arg string) string { return *cmp.Or(build.Args[arg], new(string)) })
+	if err := run("go", "-C", filepath.Join(root, folder), "build", "-o", program, "."); err != nil {
+		t.Fatal(err)
+	}
+	return program
 }
 
 func (c *composition) put(there, here string) { c.here = append(c.here, there, here) }
@@ -63,7 +88,7 @@ func (c *composition) rewrite() {
 
 // command returns a command of quorate as a service runs it.
 func (c *composition) command(ctx context.Context, set string, args ...string) *exec.Cmd {
-	command := exec.CommandContext(ctx, "quorate", append(args, "--config", c.config())...)
+	command := exec.CommandContext(ctx, c.program, append(args, "--config", c.config())...)
 	if set != "" {
 		command.Args = append(command.Args, "--set", "http/listen=127.0.0.1:0", "--set", "http/probes_listen="+set)
 	}
@@ -141,6 +166,35 @@ func TestComposedPostgresRuns(t *testing.T) {
 		}
 	}
 	c.put("postgres:5432", server.Addr())
+	c.rewrite()
+	c.do("", c.project.Services["migrate"].Command...)
+	c.runs()
+}
+
+func TestComposedMySQLRuns(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t, "mysql")
+	home, port, env := servertest.NewHome(t, "mysql"), servertest.FreePort(t), c.project.Services["mysql"].Environment
+	user, database := *env["MARIADB_USER"], *env["MARIADB_DATABASE"]
+	password := strings.TrimSpace(read(t, c.on(*env["MARIADB_PASSWORD_FILE"])))
+	// As the image does in its first start.
+	first := filepath.Join(home.Dir, "first.sql")
+	text := "CREATE DATABASE " + database + ";\nCREATE USER " + user + "@'%' IDENTIFIED BY '" + password + "';\nGRANT ALL ON " + database + ".* TO " + user + "@'%';\n"
+	if err := os.WriteFile(first, []byte(text), 0o644); err != nil { // the user of the server reads it
+		t.Fatal(err)
+	}
+	data := filepath.Join(home.Dir, "data")
+	home.Run(t, servertest.Program(t, "mariadb-install-db", "mariadb-server"), "--no-defaults", "--datadir="+data, "--tmpdir="+home.Dir,
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	home.Serve(t, servertest.Server{
+		Bin: servertest.Program(t, "mariadbd", "mariadb-server"),
+		Args: []string{
+			"--no-defaults", "--datadir=" + data, "--tmpdir=" + home.Dir, "--socket=" + filepath.Join(home.Dir, "s"), "--pid-file=" + filepath.Join(home.Dir, "pid"),
+			"--bind-address=127.0.0.1", "--port=" + port, "--skip-name-resolve", "--init-file=" + first,
+		},
+		Ready: "ready for connections", Stop: syscall.SIGKILL,
+	})
+	c.put("mysql:3306", "127.0.0.1:"+port)
 	c.rewrite()
 	c.do("", c.project.Services["migrate"].Command...)
 	c.runs()

@@ -21,15 +21,16 @@ const (
 	stopMargin   = 40 * time.Second
 )
 
-var composed = []string{"redis", "postgres"}
+var composed = []string{"redis", "postgres", "mysql"}
 
-// copyOf is a copy of a folder of deploy/compose with its secrets.
+// copyOf is a folder of deploy/compose with its secrets, in a copy of deploy.
 func copyOf(t *testing.T, name string) string {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, "deploy/compose", name))); err != nil {
+	all := t.TempDir()
+	if err := os.CopyFS(all, os.DirFS(filepath.Join(root, "deploy"))); err != nil {
 		t.Fatal(err)
 	}
+	dir := filepath.Join(all, "compose", name)
 	if err := run("sh", filepath.Join(dir, "secrets.sh")); err != nil {
 		t.Fatal(err)
 	}

@@ -5,16 +5,20 @@ package deploy
 import (
 	"maps"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/v2/lint"
 	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	security "k8s.io/pod-security-admission/api"
 	standards "k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/yaml"
 )
 
 func TestHelmLint(t *testing.T) {
@@ -68,8 +72,8 @@ func valid(t *testing.T, d deployment, values map[string]any) {
 			t.Errorf("the pod is not restricted: %s: %s", r.ForbiddenReason, r.ForbiddenDetail)
 		}
 	}
-	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
-		t.Error("the pod has a token of Kubernetes")
+	if token := values["serviceAccount"].(map[string]any)["automountServiceAccountToken"].(bool); pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken != token {
+		t.Errorf("the pod has a token of Kubernetes: it should be %t", token)
 	}
 	for _, c := range append(pod.Containers, pod.InitContainers...) {
 		if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
@@ -140,6 +144,9 @@ func TestChartRefuses(t *testing.T) {
 		`config: {redis: null}`:                                                         "config has no store",
 		`config: {etcd: {endpoints: ["https://a:2379"]}}`:                               "config has redis and etcd",
 		`config: {mysql: {url: "mysql://a@b"}}`:                                         "config has redis and mysql",
+		`config: {redis: null, mysql: {url: "mysql://a@b"}}`:                            "build one of quorate-mysql from deploy/image",
+		`config: {redis: null, etcd: {endpoints: ["https://a:2379"]}}`:                  "build one of quorate-etcd from deploy/image",
+		`config: {redis: null, zookeeper: {servers: ["a:2181"]}}`:                       "build one of quorate-zookeeper from deploy/image",
 		`config: {redis: null, sqlite: {path: a}}`:                                      "its file serves the processes of one host",
 		`config: {http: {probes_listen: "127.0.0.1:8081"}}`:                             "the kubelet has to reach it",
 		`config: {http: {probes_listen: "${env:LISTEN}"}}`:                              "the kubelet has to reach it",
@@ -163,6 +170,29 @@ func TestPodsHaveTheTimeThatADrainTakes(t *testing.T) {
 	} {
 		if got := time.Duration(*renders(t, tree(t, text)).pod().TerminationGracePeriodSeconds) * time.Second; got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Pods have an account that is there: one that the chart makes, or that somebody made before.
+func TestPodsHaveAnAccount(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{}`:                                "quorate",
+		`{fullnameOverride: cron}`:          "cron",
+		`{serviceAccount: {name: billing}}`: "billing",
+		`{serviceAccount: {automountServiceAccountToken: true}}`: "quorate",
+		`{serviceAccount: {create: false}}`:                      "default",
+		`{serviceAccount: {create: false, name: billing}}`:       "billing",
+	} {
+		d := renders(t, tree(t, text))
+		if got := d.pod().ServiceAccountName; got != want {
+			t.Errorf("%s: the pods have the account %q, want %s", text, got, want)
+		}
+		if made := !strings.Contains(text, "create: false"); made != (d.account != nil) {
+			t.Errorf("%s: the chart makes %+v", text, d.account)
+		} else if made && (d.account.Name != want || *d.account.AutomountServiceAccountToken != *d.pod().AutomountServiceAccountToken) {
+			t.Errorf("%s: the chart makes %+v, and the pods have the account %s", text, d.account, want)
 		}
 	}
 }
@@ -191,16 +221,54 @@ func TestPodsAreReplacedForSettings(t *testing.T) {
 	}
 }
 
-func TestChartOfPostgres(t *testing.T) {
+// The values that the page shows are good ones.
+func TestChartOfThePage(t *testing.T) {
 	t.Parallel()
-	d := renders(t, tree(t, `{migrate: true, config: {redis: null, postgres: {url: "postgres://a:${env:PGPASSWORD}@b/c"}, defaults: {history: {max_bytes: 16777216}}}}`))
-	validate(t, d.config.Data["config.yaml"])
-	if c := d.pod().InitContainers[0]; !reflect.DeepEqual(c.Args, []string{"store", "migrate"}) || !reflect.DeepEqual(c.Env, d.pod().Containers[0].Env) {
-		t.Errorf("the init container is %+v", c)
+	blocks := regexp.MustCompile("(?s)\n   ```yaml\n(.*?)\n   ```").FindAllStringSubmatch(read(t, root+"/docs/kubernetes.md"), -1)
+	if len(blocks) != 2 {
+		t.Fatalf("the page has %d blocks of values", len(blocks))
+	}
+	for _, block := range blocks {
+		values := tree(t, block[1])
+		valid(t, renders(t, values), merged(defaults(t), values))
 	}
 }
 
-// The other stores need a program of their own, or no nodes.
+// The init container that migrates has the image, the configuration and the secrets of the replicas.
+func TestChartMigrates(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`config: {redis: null, postgres: {url: "postgres://a:${env:PASSWORD}@b/c"}, defaults: {history: {max_bytes: 16777216}}}`,
+		`{image: {repository: registry.example/quorate-mysql}, config: {redis: null, mysql: {url: "mysql://a:${env:PASSWORD}@b"}}}`,
+	} {
+		with := tree(t, `{migrate: true, secretFiles: [db], env: [{name: PASSWORD, valueFrom: {secretKeyRef: {name: db, key: password}}}]}`)
+		d := renders(t, merged(tree(t, text), with))
+		validate(t, d.config.Data["config.yaml"])
+		c, replica := d.pod().InitContainers[0], d.pod().Containers[0]
+		if !slices.Equal(c.Args, []string{"store", "migrate"}) || c.Image != replica.Image || !reflect.DeepEqual(c.Env, replica.Env) || !reflect.DeepEqual(c.VolumeMounts, replica.VolumeMounts) {
+			t.Errorf("the init container is %+v", c)
+		}
+	}
+}
+
+// What the chart gives Prometheus and Grafana is what docs/monitoring.md explains.
+func TestChartMonitors(t *testing.T) {
+	t.Parallel()
+	d := renders(t, tree(t, `{prometheusRule: {enabled: true}, grafanaDashboard: {enabled: true}}`))
+	var rules monitoring.PrometheusRuleSpec
+	if err := yaml.UnmarshalStrict([]byte(read(t, chart+"/monitoring/alerts.yaml")), &rules); err != nil {
+		t.Fatal(err)
+	}
+	if len(rules.Groups) == 0 || !reflect.DeepEqual(d.rule.Spec, rules) {
+		t.Errorf("the rules are %+v", d.rule.Spec)
+	}
+	want := strings.TrimSpace(read(t, chart+"/monitoring/grafana.json")) // renders trims, too
+	if d.dashboard.Data["quorate.json"] != want || d.dashboard.Name == d.config.Name {
+		t.Errorf("the ConfigMap %s has not the dashboard:\n%s", d.dashboard.Name, d.dashboard.Data)
+	}
+}
+
+// The other stores need an image of their program, or no nodes.
 func TestChartOfOtherStores(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -209,7 +277,7 @@ func TestChartOfOtherStores(t *testing.T) {
 		`config: {redis: null, mysql: {url: "mysql://a:${env:MYSQL_PWD}@b"}}`,
 		`config: {redis: {nodes: null, url: "redis://a:6379"}}`,
 	} {
-		values := tree(t, text)
+		values := merged(tree(t, text), at("image.repository", "registry.example/quorate"))
 		if got, want := tree(t, renders(t, values).config.Data["config.yaml"]), merged(defaults(t), values)["config"]; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: the configuration is %v, want %v", text, got, want)
 		}

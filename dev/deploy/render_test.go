@@ -27,15 +27,18 @@ type deployment struct {
 	deployment apps.Deployment
 	config     core.ConfigMap
 	budget     policy.PodDisruptionBudget
+	account    *core.ServiceAccount
 	service    *core.Service
 	network    *networking.NetworkPolicy
 	monitor    *monitoring.PodMonitor
+	rule       *monitoring.PrometheusRule
+	dashboard  *core.ConfigMap
 }
 
 func (d deployment) pod() core.PodSpec { return d.deployment.Spec.Template.Spec }
 
 // templates of the chart, in the order of the manifests.
-var templates = []string{"configmap", "deployment", "poddisruptionbudget", "networkpolicy", "service", "podmonitor"}
+var templates = []string{"serviceaccount", "configmap", "deployment", "poddisruptionbudget", "networkpolicy", "service", "podmonitor", "prometheusrule", "grafanadashboard"}
 
 // tryRender does what `helm template` does with values.
 func tryRender(t *testing.T, values map[string]any) (map[string]string, error) {
@@ -68,7 +71,7 @@ func renders(t *testing.T, values map[string]any) deployment {
 			continue
 		}
 		d.text += "---\n" + text + "\n"
-		if err := d.decode(text); err != nil {
+		if err := d.decode(name, text); err != nil {
 			t.Errorf("%s: %v in\n%s", name, err, text)
 		}
 	}
@@ -80,29 +83,38 @@ func renders(t *testing.T, values map[string]any) deployment {
 	return d
 }
 
-// decode reads an object strictly.
-func (d *deployment) decode(text string) error {
+// decode reads the object of a template strictly.
+func (d *deployment) decode(template, text string) error {
 	var about struct{ APIVersion, Kind string }
 	if err := yaml.Unmarshal([]byte(text), &about); err != nil {
 		return err
 	}
 	var object any
-	switch about.APIVersion + " " + about.Kind {
-	case "apps/v1 Deployment":
+	switch template + ": " + about.APIVersion + " " + about.Kind {
+	case "deployment: apps/v1 Deployment":
 		object = &d.deployment
-	case "v1 ConfigMap":
+	case "configmap: v1 ConfigMap":
 		object = &d.config
-	case "policy/v1 PodDisruptionBudget":
+	case "poddisruptionbudget: policy/v1 PodDisruptionBudget":
 		object = &d.budget
-	case "v1 Service":
+	case "serviceaccount: v1 ServiceAccount":
+		d.account = new(core.ServiceAccount)
+		object = d.account
+	case "service: v1 Service":
 		d.service = new(core.Service)
 		object = d.service
-	case "networking.k8s.io/v1 NetworkPolicy":
+	case "networkpolicy: networking.k8s.io/v1 NetworkPolicy":
 		d.network = new(networking.NetworkPolicy)
 		object = d.network
-	case "monitoring.coreos.com/v1 PodMonitor":
+	case "podmonitor: monitoring.coreos.com/v1 PodMonitor":
 		d.monitor = new(monitoring.PodMonitor)
 		object = d.monitor
+	case "prometheusrule: monitoring.coreos.com/v1 PrometheusRule":
+		d.rule = new(monitoring.PrometheusRule)
+		object = d.rule
+	case "grafanadashboard: v1 ConfigMap":
+		d.dashboard = new(core.ConfigMap)
+		object = d.dashboard
 	default:
 		return fmt.Errorf("%+v is no object that this test knows", about)
 	}

@@ -30,6 +30,16 @@ var alternatives = map[string]alternative{
 	"resources.requests.memory":     {value: `1Gi`, shows: "memory: 1Gi"},
 	"resources.limits.memory":       {value: `2Gi`, shows: "memory: 2Gi"},
 
+	"serviceAccount.create":                       {value: `false`, shows: "serviceAccountName: default", drops: "kind: ServiceAccount"},
+	"serviceAccount.name":                         {value: `billing`, shows: "serviceAccountName: billing"},
+	"serviceAccount.annotations":                  {value: `{a/role: b}`, shows: "a/role: b"},
+	"serviceAccount.automountServiceAccountToken": {value: `true`, shows: "automountServiceAccountToken: true", drops: "automountServiceAccountToken: false"},
+	"prometheusRule.enabled":                      {value: `true`, shows: "kind: PrometheusRule"},
+	"prometheusRule.labels":                       {value: `{release: monitoring}`, with: `prometheusRule: {enabled: true}`, shows: "release: monitoring"},
+	"grafanaDashboard.enabled":                    {value: `true`, shows: "grafana_dashboard: \"1\""},
+	"grafanaDashboard.labels.grafana_dashboard":   {value: `"2"`, with: `grafanaDashboard: {enabled: true}`, shows: "grafana_dashboard: \"2\"", drops: "grafana_dashboard: \"1\""},
+	"grafanaDashboard.annotations":                {value: `{grafana_folder: Cron}`, with: `grafanaDashboard: {enabled: true}`, shows: "grafana_folder: Cron"},
+
 	"podDisruptionBudget.maxUnavailable": {value: `50%`, shows: "maxUnavailable: 50%"},
 	"spread.hostname":                    {value: `DoNotSchedule`, shows: "whenUnsatisfiable: DoNotSchedule"},
 	"spread.zone":                        {value: `""`, drops: "topology.kubernetes.io/zone"},
@@ -64,5 +74,8 @@ var refused = []string{
 	`spread: {hostname: Yes}`, `spread: {region: ScheduleAnyway}`,
 	`networkPolicy: {dashboardFrom: {podSelector: {}}}`, `networkPolicy: {ingress: []}`, `networkPolicy: {enabled: 1}`,
 	`service: {port: 0}`, `service: {type: LoadBalancer}`, `podMonitor: {interval: 30}`, `podMonitor: {interval: often}`,
+	`serviceAccount: {create: yes please}`, `serviceAccount: {name: A_B}`, `serviceAccount: {annotations: {a: 1}}`, `serviceAccount: {automount: true}`,
+	`prometheusRule: {enabled: 1}`, `prometheusRule: {labels: [a]}`, `prometheusRule: {rules: []}`,
+	`grafanaDashboard: {labels: {a: 1}}`, `grafanaDashboard: {annotations: a}`, `grafanaDashboard: {folder: a}`,
 	`fullnameOverride: A_B`, `podLabels: {a: 1}`, `podAnnotations: [a]`, `nodeSelector: {a: true}`, `tolerations: {}`, `affinity: []`, `extraVolumes: {}`, `extraVolumeMounts: [a]`,
 }

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	alertsFile     = "../../docs/monitoring/alerts.yaml"
-	alertsTestFile = "../../docs/monitoring/alerts_test.yaml"
-	dashboardFile  = "../../docs/monitoring/grafana.json"
+	alertsFile     = "../../deploy/chart/monitoring/alerts.yaml"
+	alertsTestFile = "../../deploy/chart/monitoring/alerts_test.yaml"
+	dashboardFile  = "../../deploy/chart/monitoring/grafana.json"
 	pageFile       = "../../docs/monitoring.md"
 )
 

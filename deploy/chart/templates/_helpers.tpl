@@ -13,11 +13,21 @@ app.kubernetes.io/name: quorate
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{- define "quorate.labels" -}}
+{{ include "quorate.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end -}}
+
 {{- define "quorate.metadata" -}}
 name: {{ include "quorate.name" . }}
 labels:
-  {{- include "quorate.selector" . | nindent 2 }}
-  app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+  {{- include "quorate.labels" . | nindent 2 }}
+{{- end -}}
+
+{{- define "quorate.serviceAccount" -}}
+{{- with .Values.serviceAccount -}}
+{{- .name | default (ternary (include "quorate.name" $) "default" .create) -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "quorate.image" -}}
