@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/stores/postgres"
 )
 
-// A kind of store is one that clusters are tested on.
+// A kind is a store that clusters are tested on.
 type kind struct {
 	name  string // of subtests
 	store replica.Store
@@ -35,10 +35,15 @@ func nodes() kind { return kind{name: "Redis"} }
 // servers are the kinds that are one server. With -short, as in CI, a test runs on one of them, and each
 // test names another.
 func servers(short string) []kind {
-	all := []kind{
-		{"PostgreSQL", new(postgres.Store), func(tb testing.TB) server { return pgtest.Start(tb) }},
-		{"MariaDB", new(mysql.Store), func(tb testing.TB) server { return mariadbtest.Start(tb) }},
+	onPostgreSQL := func(tb testing.TB) server {
+		tb.Helper()
+		return pgtest.Start(tb)
 	}
+	onMariaDB := func(tb testing.TB) server {
+		tb.Helper()
+		return mariadbtest.Start(tb)
+	}
+	all := []kind{{"PostgreSQL", new(postgres.Store), onPostgreSQL}, {"MariaDB", new(mysql.Store), onMariaDB}}
 	return slices.DeleteFunc(all, func(k kind) bool { return testing.Short() && k.name != short })
 }
 
