@@ -106,9 +106,9 @@ $(OAUTH2_PROXY):
 	@mv .tools/oauth2-proxy $@
 
 .PHONY: browser
-browser: ## the dashboard in Chromium, at a cluster of real processes
-	@.ci/deps redis-server postgres chromium
-	cd dev/browser && go test -count=1 -v .
+browser: ## the dashboard in Chromium, at clusters of real processes on each store
+	@.ci/deps redis-server postgres mariadbd chromium
+	cd dev/browser && go test -count=1 -v -timeout 30m .
 
 .PHONY: gallery
 gallery: ## write the pictures of docs/gallery anew

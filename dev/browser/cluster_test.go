@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/cmd"
-	"github.com/quorate/quorate/dev/testkit/pgtest"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/internal/console/gate"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -26,11 +25,12 @@ const password = "correct horse battery"
 // stored makes what the configuration holds of the password: it takes a while.
 var stored = sync.OnceValues(func() (string, error) { return gate.HashPassword(password) })
 
-// A cluster is five nodes or a PostgreSQL, a sink, and three replicas.
+// A cluster is five nodes or the server of another store, a sink, and three replicas.
 type cluster struct {
 	t        *testing.T
+	on       kind
 	nodes    []*redistest.Server
-	db       *pgtest.Server // nil: there are nodes
+	server   server // nil: there are nodes
 	sink     *redistest.Server
 	config   string
 	replicas map[string]*process
@@ -38,18 +38,19 @@ type cluster struct {
 }
 
 // newCluster prepares one with the jobs; SINK among them is the address of the sink.
-func newCluster(t *testing.T, jobs string) *cluster {
+func newCluster(t *testing.T, on kind, jobs string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, nodes: redistest.StartN(t, 5)}
-	c.init(jobs)
-	return c
-}
-
-// newClusterOnPostgres does so on PostgreSQL.
-func newClusterOnPostgres(t *testing.T, jobs string) *cluster {
-	t.Helper()
-	c := &cluster{t: t, db: pgtest.Start(t)}
-	c.init(jobs)
+	c := &cluster{t: t, on: on, sink: redistest.Start(t), replicas: map[string]*process{}, urls: map[string]string{}}
+	if on.start == nil {
+		c.nodes = redistest.StartN(t, 5)
+	} else {
+		c.server = on.start(t)
+	}
+	c.config = c.write("config.yaml", jobs)
+	if c.server != nil {
+		c.does("store", "migrate")
+	}
+	c.does("store", "init")
 	return c
 }
 
@@ -63,23 +64,12 @@ func (c *cluster) write(name, jobs string) (path string) {
 	return path
 }
 
-// init lets the store begin.
-func (c *cluster) init(jobs string) {
-	c.t.Helper()
-	c.sink, c.replicas, c.urls = redistest.Start(c.t), map[string]*process{}, map[string]string{}
-	c.config = c.write("config.yaml", jobs)
-	if c.db != nil {
-		c.does("store", "migrate")
-	}
-	c.does("store", "init")
-}
-
 // does runs a command, again while a busy machine makes the store answer too late.
 func (c *cluster) does(command ...string) {
 	c.t.Helper()
 	for n := 1; ; n++ {
 		var out bytes.Buffer
-		code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(c.t.Context(), append(slices.Clone(command), "-c", c.config))
+		code := (cmd.App{Registry: registry(), Stores: programStores(), Out: &out, Err: &out}).Exec(c.t.Context(), append(slices.Clone(command), "-c", c.config))
 		if code == 0 {
 			return
 		}
@@ -97,8 +87,8 @@ func (c *cluster) text(jobs string) string {
 	}
 	var b strings.Builder
 	b.WriteString("namespace: shop\n")
-	if c.db != nil {
-		fmt.Fprintf(&b, "postgres: {url: %q, failover_grace: 12s}\n", c.db.URL())
+	if c.server != nil {
+		fmt.Fprintf(&b, "%s: {url: %q, failover_grace: 12s}\n", c.on.store.Section(), c.server.URL())
 	} else {
 		b.WriteString("redis:\n  node_timeout: 1s\n  restart_grace: 12s\n  nodes:\n")
 	}

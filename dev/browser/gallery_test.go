@@ -33,7 +33,7 @@ func TestGallery(t *testing.T) {
 	if err := os.MkdirAll(*galleryDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := newCluster(t, galleryJobs)
+	c := newCluster(t, nodes(), galleryJobs)
 	c.remember()
 	c.start("web-1", "web-2", "web-3")
 	browser := startBrowser(t)

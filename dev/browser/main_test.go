@@ -12,7 +12,7 @@ const actAsReplica = "QUORATE_TEST_REPLICA"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(actAsReplica) != "" {
-		cmd.Main(registry())
+		cmd.Main(registry(), programStores()...)
 	}
 	os.Exit(m.Run())
 }

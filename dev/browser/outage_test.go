@@ -1,9 +1,9 @@
 package browser_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // neverRead is a page that no replica has shown.
@@ -13,10 +13,7 @@ const neverRead = "/jobs/heartbeat"
 // page says then.
 func (c *trouble) losesNodes() {
 	c.t.Helper()
-	var home string
-	for _, home = range c.urls { // of a replica that lives
-	}
-	watched, operator := login(c.t, c.browser, home, "viewer"), login(c.t, c.browser, home, "operator")
+	watched, operator := c.looks()
 	c.nodes[0].Kill()
 	c.reads(watched, "a node that is killed", says("4 of 5 nodes vote"), says("redis-1 is down"), says("one more loss is fine"))
 	c.nodes[1].Freeze()
@@ -38,21 +35,26 @@ func (c *trouble) losesNodes() {
 	c.reads(watched, "the quorum that is back", says("4 of 5 nodes vote"), `!`+says("This page was read at"))
 }
 
-// TestStoreIsAway freezes the only store, and looks at what each page says then.
-func TestStoreIsAway(t *testing.T) {
-	t.Parallel()
-	c := &trouble{cluster: newClusterOnPostgres(t, troubleJobs), browser: startBrowser(t)}
-	c.start("web-1", "web-2")
-	watched, operator := login(t, c.browser, c.urls["web-1"], "viewer"), login(t, c.browser, c.urls["web-1"], "operator")
-	c.reads(watched, "a store that is well", says("The store is ready"), says("2 replicas, all ready"))
+// losesServer freezes the only server of the store, and looks at what each page says then.
+func (c *trouble) losesServer() {
+	c.t.Helper()
+	watched, operator := c.looks()
+	c.reads(watched, "a store that is well", says("The store is ready"))
 	operator.open("/ticks")
-	c.db.Freeze(t)
+	c.server.Freeze(c.t)
 	c.reads(watched, "a store that is frozen", says("The store does not answer: no tick can start"))
 	for _, path := range []string{"/ticks", "/nodes", neverRead} { // each waits for the store
 		operator.explainsItself(path)
 	}
-	c.db.Thaw(t)
+	c.server.Thaw(c.t)
 	c.reads(watched, "a store that is back", says("The store is ready"), `!`+says("This page was read at"))
+}
+
+// looks opens two tabs at a replica that lives.
+func (c *trouble) looks() (watched, operator *tab) {
+	c.t.Helper()
+	home := c.urls[slices.Min(slices.Collect(maps.Keys(c.urls)))]
+	return login(c.t, c.browser, home, "viewer"), login(c.t, c.browser, home, "operator")
 }
 
 // saysWhoIsAway wants the page of a run, which is open, to say which nodes did not

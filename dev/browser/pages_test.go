@@ -18,28 +18,23 @@ var inspect string
 //go:embed attempts.js
 var attempts string
 
-// TestDashboard is a walk through the dashboard of a cluster that is well.
+// TestDashboard is a walk through the dashboard of a cluster that is well. With -short, what does not depend on the
+// store is looked at on nodes alone.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	c, home := newShop(t, newCluster)
-	browser := startBrowser(t)
-	t.Run("acts", func(t *testing.T) { testCommands(t, browser, home) })
-	t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
-	t.Run("place", func(t *testing.T) { login(t, browser, home, "viewer").keepsItsPlace() })
-	t.Run("refused", func(t *testing.T) { testRefused(t, browser, home) })
-	t.Run("keyboard", func(t *testing.T) { testKeyboard(t, browser, home) })
-	t.Run("sign-on", func(t *testing.T) { testSignOn(t, browser, home) })
-	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) }) // last: all that the others did is on them
-}
-
-// TestDashboardOnPostgres is that part of the walk which meets the store.
-func TestDashboardOnPostgres(t *testing.T) {
-	t.Parallel()
-	c, home := newShop(t, newClusterOnPostgres)
-	browser := startBrowser(t)
-	t.Run("acts", func(t *testing.T) { testCommands(t, browser, home) })
-	t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
-	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) })
+	onEach(t, append(servers("MariaDB"), nodes()), func(t *testing.T, on kind) {
+		c, home := newShop(t, on)
+		browser := startBrowser(t)
+		t.Run("acts", func(t *testing.T) { testCommands(t, browser, home) })
+		t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
+		t.Run("place", func(t *testing.T) { login(t, browser, home, "viewer").keepsItsPlace() })
+		if c.server == nil || !testing.Short() {
+			t.Run("refused", func(t *testing.T) { testRefused(t, browser, home) })
+			t.Run("keyboard", func(t *testing.T) { testKeyboard(t, browser, home) })
+			t.Run("sign-on", func(t *testing.T) { testSignOn(t, browser, home) })
+		}
+		t.Run("pages", func(t *testing.T) { testPages(t, browser, home) }) // last: all that the others did is on them
+	})
 }
 
 // testPages looks at every page with everything that somebody could have written into

@@ -3,9 +3,8 @@ package browser_test
 import (
 	"time"
 
-	quorumledger "github.com/quorate/quorate/internal/store/quorum/ledger"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -29,20 +28,14 @@ func pasts() []past {
 	}
 }
 
-// remember gives the cluster a past: claims of real nodes, whose runs say that they
+// remember gives the cluster a past: claims of its store, whose runs say that they
 // were a while ago.
 func (c *cluster) remember() {
 	c.t.Helper()
-	set := c.set()
-	locker, err := redlock.New(set, redlock.Options{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer locker.Close()
-	ledger := quorumledger.New(set)
+	opened := c.open()
 	for i, p := range pasts() {
 		for n, tick := range p.ticks(time.Now()) {
-			c.happened(locker, ledger, p.entry(tick, n, i))
+			c.happened(opened, p.entry(tick, n, i))
 		}
 	}
 }
@@ -81,18 +74,18 @@ func (p past) entry(tick time.Time, n, i int) ledger.Entry {
 	return e
 }
 
-// happened puts an entry onto the nodes as a replica does.
-func (c *cluster) happened(locker *redlock.Locker, store *quorumledger.Ledger, e ledger.Entry) {
+// happened puts an entry into the store as a replica does.
+func (c *cluster) happened(opened store.Cluster, e ledger.Entry) {
 	c.t.Helper()
 	if !e.Ran() {
-		if _, err := store.Record(c.t.Context(), e); err != nil {
+		if _, err := opened.Records().Ledger.Record(c.t.Context(), e); err != nil {
 			c.t.Fatal(err)
 		}
 		return
 	}
 	begun := e
 	begun.Outcome, begun.Finished, begun.Error = ledger.Running, time.Time{}, ""
-	lease, err := locker.TryAcquire(c.t.Context(), locking.Request{Name: e.Job, Tick: e.Tick, TTL: 5 * time.Second, Holder: e.Replica, Note: ledger.EncodeNote(begun)})
+	lease, err := opened.Locker().TryAcquire(c.t.Context(), locking.Request{Name: e.Job, Tick: e.Tick, TTL: 5 * time.Second, Holder: e.Replica, Note: ledger.EncodeNote(begun)})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -26,20 +26,27 @@ type trouble struct {
 }
 
 // TestTrouble does to a cluster what happens at night, for real, and wants whoever
-// has the overview open to read of each in words.
+// has the overview open to read of each in words. With -short only the server of another
+// store than nodes has troubles.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
-	c := &trouble{cluster: newCluster(t, troubleJobs), browser: startBrowser(t)}
-	c.start("web-1", "web-2", "web-3")
-	t.Cleanup(func() { t.Log("what is on the overview after how many seconds:\n" + strings.Join(c.rows, "\n")) })
-
-	operator := login(t, c.browser, c.urls["web-1"], "operator")
-	watched := login(t, c.browser, c.urls["web-2"], "viewer")
-	operator.starts("invoices")
-	c.reads(watched, "a job that fails", says("1 job fails: invoices"), says("no such table: orders"))
-	c.stalls(operator)
-	c.losesReplica(operator)
-	c.losesNodes()
+	onEach(t, append(servers("PostgreSQL"), nodes()), func(t *testing.T, on kind) {
+		c := &trouble{cluster: newCluster(t, on, troubleJobs), browser: startBrowser(t)}
+		c.start("web-1", "web-2", "web-3")
+		t.Cleanup(func() { t.Log("what is on the overview after how many seconds:\n" + strings.Join(c.rows, "\n")) })
+		if c.server == nil || !testing.Short() {
+			operator, watched := login(t, c.browser, c.urls["web-1"], "operator"), login(t, c.browser, c.urls["web-2"], "viewer")
+			operator.starts("invoices")
+			c.reads(watched, "a job that fails", says("1 job fails: invoices"), says("no such table: orders"))
+			c.stalls(operator)
+			c.losesReplica(operator)
+		}
+		if c.server == nil {
+			c.losesNodes()
+		} else {
+			c.losesServer()
+		}
+	})
 }
 
 // stalls freezes a replica beyond its lease, lets another run write, and thaws it.

@@ -213,6 +213,32 @@ func (l strangeLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick b
 	return found, err
 }
 
+// A job that changes until the last try, and lies then, may have lied for a moment. A lie in two tries is one.
+func TestLieInTheLastTry(t *testing.T) {
+	t.Parallel()
+	for from, lies := range map[int]bool{5: false, 4: true} { // of six
+		w, try := newWorld(t, 1), 0
+		w.record(t, "j0", w.next(), ledger.Skipped)
+		w.Records.Ledger = strangeLedger{w.ledger, func(found []ledger.Skimmed) {
+			if try < from {
+				w.record(t, "j0", w.next(), ledger.Missed)
+			}
+			for i := range found {
+				if n := len(found[i].Entries); try >= from {
+					found[i].Entries = found[i].Entries[min(n, 1):]
+				}
+			}
+		}}
+		result, err := new(readmodel.Session).Compare(t.Context(), w.Reader, false, func() []checker.Effect {
+			try++
+			return nil
+		})
+		if err != nil || (len(result.Lies) > 0) != lies || (len(result.Changing) > 0) == lies {
+			t.Errorf("a lie from try %d on: %+v, %v", from, result, err)
+		}
+	}
+}
+
 // A job that changes with each read is not compared. One of which the read model lacks the last tick is found.
 func TestCompareWhileItChanges(t *testing.T) {
 	t.Parallel()

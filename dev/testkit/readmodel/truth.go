@@ -47,6 +47,7 @@ func ticksOf(entries []ledger.Entry) []tick {
 	}
 	var list []tick
 	for p, all := range attempts {
+		all = withoutLost(all)
 		// The claim with the largest token is the last run. A record of a tick that did not run has no token, so
 		// it counts only if there is no claim.
 		last := slices.MaxFunc(all, func(x, y ledger.Entry) int { return cmp.Compare(x.Token, y.Token) })
@@ -63,6 +64,21 @@ func ticksOf(entries []ledger.Entry) []tick {
 	}
 	slices.SortFunc(list, func(x, y tick) int { return cmp.Or(y.at.Compare(x.at), cmp.Compare(x.stream, y.stream)) })
 	return list
+}
+
+// withoutLost leaves out claims that only a minority of Redis nodes knows if the tick has another run. They may
+// not have started, so listings of ticks take them for attempts that lost, and not for interruptions.
+func withoutLost(attempts []ledger.Entry) []ledger.Entry {
+	var certain []ledger.Entry
+	for _, e := range attempts {
+		if e.Reason.Variant != ledger.VariantDoubtful {
+			certain = append(certain, e)
+		}
+	}
+	if slices.ContainsFunc(certain, func(e ledger.Entry) bool { return e.Token != 0 }) {
+		return certain
+	}
+	return attempts
 }
 
 // since keeps the ticks since a time.

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/quorate/quorate/dev/testkit/proxytest"
-	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // SemiSync are settings with which a commit waits until a replica has it, however long.
@@ -18,7 +15,7 @@ func SemiSync() []string {
 }
 
 // semiSync reports whether commits wait for a replica while the server is the primary and has had one.
-func (s *Server) semiSync() bool { return slices.Contains(s.settings, SemiSync()[0]) }
+func (s *Server) semiSync() bool { return slices.Contains(s.Settings, SemiSync()[0]) }
 
 // awaitReplicas makes each commit wait for a replica, or none.
 func (s *Server) awaitReplicas(tb testing.TB, wait bool) {
@@ -30,8 +27,7 @@ func (s *Server) awaitReplicas(tb testing.TB, wait bool) {
 // wait for it, unless a setting says so.
 func (s *Server) Replica(tb testing.TB) *Server {
 	tb.Helper()
-	r := &Server{home: servertest.NewHome(tb, "mysql"), port: servertest.FreePort(tb), settings: slices.Clone(s.settings)}
-	r.front = proxytest.New(tb, r.SideAddr())
+	r := newServer(tb, s.Settings)
 	r.Follow(tb, s)
 	s.awaitReplicas(tb, s.semiSync())
 	return r
@@ -41,11 +37,11 @@ func (s *Server) Replica(tb testing.TB) *Server {
 // it had, and receives all that the other has ever logged.
 func (s *Server) Follow(tb testing.TB, primary *Server) {
 	tb.Helper()
-	s.install(tb)
+	s.Install(tb)
 	s.Start(tb)
 	s.awaitReplicas(tb, false)
 	s.Exec(tb, "SET GLOBAL read_only = 1", "SET GLOBAL gtid_slave_pos = ''",
-		fmt.Sprintf("CHANGE MASTER TO master_host = '127.0.0.1', master_port = %s, master_user = 'root', master_use_gtid = slave_pos, master_connect_retry = 1", primary.port),
+		fmt.Sprintf("CHANGE MASTER TO master_host = '127.0.0.1', master_port = %s, master_user = 'root', master_use_gtid = slave_pos, master_connect_retry = 1", primary.Port),
 		"START SLAVE")
 }
 
