@@ -168,7 +168,7 @@ fmt: $(GOLANGCI) ## format the code
 
 .PHONY: tidy-check
 tidy-check:
-	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy -diff); done
+	.ci/gomod mod tidy -diff
 
 .PHONY: model
 model: ## check the models in every order of steps, those that take minutes (needs spin and gcc)
