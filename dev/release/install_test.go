@@ -25,10 +25,12 @@ func TestGoInstall(t *testing.T) {
 		if store, is := strings.CutPrefix(program, "quorate-"); is {
 			path = "stores/" + store + "/" + program
 		}
-		call(t, t.TempDir(), env, "go", "install", "github.com/quorate/quorate/"+path+"@v"+b.version)
-		got, want := call(t, ".", nil, filepath.Join(bin, program), "version"), program+" v"+b.version+" "
-		if !strings.HasPrefix(got, want) || strings.Contains(got, "commit") {
-			t.Errorf("the binary says %q, want %q and no commit", got, want)
-		}
+		t.Run(program, func(t *testing.T) {
+			call(t, t.TempDir(), env, "go", "install", "github.com/quorate/quorate/"+path+"@v"+b.version)
+			got, want := call(t, ".", nil, filepath.Join(bin, program), "version"), program+" v"+b.version+" "
+			if !strings.HasPrefix(got, want) || strings.Contains(got, "commit") {
+				t.Errorf("the binary says %q, want %q and no commit", got, want)
+			}
+		})
 	}
 }
