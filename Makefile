@@ -173,7 +173,7 @@ fmt: $(GOLANGCI) ## format the code
 
 .PHONY: tidy-check
 tidy-check:
-	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy -diff); done
+	.ci/gomod mod tidy -diff
 
 .PHONY: model
 model: ## check the models in every order of steps, those that take minutes (needs spin and gcc)
@@ -266,7 +266,7 @@ upgrade: ## run the last release, of .ci/released (or FROM=commit), beside this 
 	.ci/upgrade $(FROM)
 
 .PHONY: release-check
-release-check: $(GORELEASER) ## build the release twice, compare, and look into archives and packages; needs no network
+release-check: $(GORELEASER) ## build the release twice, compare, look into archives and packages, and go install its programs; needs no network
 	@.ci/deps git dpkg-deb rpm
 	$(GORELEASER) check
 	GORELEASER=$(CURDIR)/$(GORELEASER) go test -count=1 -timeout 30m -v -tags release ./dev/release

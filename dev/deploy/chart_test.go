@@ -201,7 +201,7 @@ func generated(t *testing.T, path, command, want string) {
 	}
 }
 
-// Chart, image, Compose files and modules are those of the newest release.
+// Chart, image and Compose files are those of the newest release.
 func TestVersionsOfDeployments(t *testing.T) {
 	t.Parallel()
 	newest := regexp.MustCompile(`(?m)^## \[(\d[^\]]*)\]`).FindStringSubmatch(read(t, root+"/CHANGELOG.md"))[1]

@@ -58,7 +58,7 @@ var parts = []part{
 	{"search", "simulated worlds that nobody has seen yet", "search", computes, false, append([]string{"dev/sim", "dev/testkit"}, product...), verbose, "", ""},
 	{"history", "what pages cost with a million entries in PostgreSQL", "history", waits, false, append([]string{"dev/integration/pgstore", "dev/testkit"}, product...), verbose, "", ""},
 	{"ci", "what CI runs: tests, linters, vulnerabilities, other modules, a browser, foreign clients", "test checks", computes, false, append([]string{"dev", "stores", "examples", "docs"}, product...), verbose, "", ""},
-	{"release", "archives and packages, built twice and compared", "release-check", computes, false, append([]string{"dev/release"}, product...), verbose, "", ""},
+	{"release", "archives and packages, built twice and compared", "release-check", computes, false, append([]string{"dev/release", "stores"}, product...), verbose, "", ""},
 	{"image", "the container image, as its user on a read-only root", "image-check", waits, false, append([]string{"dev/integration/image"}, product...), verbose, "", ""},
 	{"chart", "the Helm chart with each of its values", "chart", computes, false, []string{"deploy", "dev/deploy"}, verbose, "", ""},
 	{"site", "links, search and accessibility of the site", "site-check", waits, false, []string{"docs", "dev/browser"}, verbose, "", ""},

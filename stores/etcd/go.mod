@@ -2,8 +2,6 @@ module github.com/quorate/quorate/stores/etcd
 
 go 1.26.0
 
-replace github.com/quorate/quorate => ../..
-
 require (
 	github.com/quorate/quorate v0.1.0
 	go.etcd.io/etcd/api/v3 v3.7.3

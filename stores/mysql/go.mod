@@ -2,8 +2,6 @@ module github.com/quorate/quorate/stores/mysql
 
 go 1.26.0
 
-replace github.com/quorate/quorate => ../..
-
 require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/quorate/quorate v0.1.0

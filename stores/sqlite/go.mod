@@ -2,8 +2,6 @@ module github.com/quorate/quorate/stores/sqlite
 
 go 1.26.0
 
-replace github.com/quorate/quorate => ../..
-
 require (
 	github.com/quorate/quorate v0.1.0
 	golang.org/x/sys v0.49.0

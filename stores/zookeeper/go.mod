@@ -2,8 +2,6 @@ module github.com/quorate/quorate/stores/zookeeper
 
 go 1.26.0
 
-replace github.com/quorate/quorate => ../..
-
 require (
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/quorate/quorate v0.1.0
