@@ -172,7 +172,7 @@ type Webhook struct {
 	Jobs    []string          `json:"jobs,omitempty" jsonschema:"Only events of these jobs, and of jobs with one of the tags; default: all jobs."`
 	Tags    []string          `json:"tags,omitempty" jsonschema:"Only events of jobs with one of these tags, and of those under jobs; default: all jobs."`
 	Headers map[string]Secret `json:"headers,omitempty" jsonschema:"Headers to send. Better references if they hold secrets."`
-	Secret  Secret            `json:"secret,omitempty" jsonschema:"Key that signs each message, in the header Quorate-Signature. Better a reference."`
+	Secret  Secret            `json:"secret,omitempty" jsonschema:"Signs each message as Standard Webhooks say: whsec_ and 24 to 64 random bytes in base64. While one secret replaces another, both, with a space between. Better references."`
 	Timeout time.Duration     `json:"timeout,omitempty" range:"0|1ms.." jsonschema:"Limit of one try; default: 5s."`
 }
 
