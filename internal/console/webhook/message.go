@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
@@ -32,7 +33,8 @@ const Version = 1
 // not apply; times are in UTC (RFC 3339).
 type Message struct {
 	Version int `json:"version"`
-	// ID of the event, the same in every try and from every replica.
+	// ID of the event, the same in every try and from every replica. It has no full stop,
+	// since one follows it in the text that is signed.
 	ID        string `json:"id"`
 	Event     Event  `json:"event"`
 	Namespace string `json:"namespace"`
@@ -68,6 +70,7 @@ func message(event Event, e ledger.Entry) Message {
 	if e.Attempt > 0 {
 		m.ID = fmt.Sprintf("%s.%d.%s", m.Run, e.Attempt, event)
 	}
+	m.ID = strings.ReplaceAll(m.ID, ".", "~") // which no name of a job has
 	return m
 }
 

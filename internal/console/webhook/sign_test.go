@@ -58,7 +58,7 @@ func TestMessagesAreSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 			stamp := strconv.FormatInt(times[i], 10)
-			want := []string{"report@20261121T120000.000Z.2.failed", id, stamp, signatures(keys, id, stamp, []byte(e.bodies[i]))}
+			want := []string{"report@20261121T120000~000Z~2~failed", id, stamp, signatures(keys, id, stamp, []byte(e.bodies[i]))}
 			h := e.got[i].Header
 			if got := []string{id, h.Get("webhook-id"), h.Get("webhook-timestamp"), h.Get("webhook-signature")}; strings.Join(got, "\n") != strings.Join(want, "\n") {
 				t.Errorf("try %d: got %q, want %q", i, got, want)

@@ -189,7 +189,7 @@ func TestEvents(t *testing.T) {
 			}
 			synctest.Wait()
 			stop()
-			got := strings.ReplaceAll(strings.Join(e.ids(t), " "), "report@20261121T120000.000Z.", "")
+			got := strings.NewReplacer("report@20261121T120000~000Z~", "", "~", ".").Replace(strings.Join(e.ids(t), " "))
 			if got != tt.want {
 				t.Errorf("asked for %v: told %s, want %s", tt.events, got, tt.want)
 			}
