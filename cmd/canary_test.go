@@ -32,6 +32,7 @@ func TestNoCommandShowsWhatAReferenceStandsFor(t *testing.T) {
 		redis + `http: {listen: "${env:T_CANARY}"}`:                                                                        "c4n4ry:x:y",
 		redis + `http: {users: {ann: {role: viewer, token: "${env:T_CANARY}"}}}`:                                           "c4n4ry",
 		redis + `webhooks: [{url: "${env:T_CANARY}", events: [failed]}]`:                                                   "ftp://c4n4ry",
+		redis + `webhooks: [{url: "https://h", events: [failed], secret: "${env:T_CANARY}"}]`:                              "whsec_c4n4ry!",
 		redis + `jobs: {a: {func: exec, schedule: "${env:T_CANARY}", params: {command: ["true"]}}}`:                        "0 c4n4ry * * *",
 		redis + `jobs: {a: {func: http, schedule: "@daily", params: {url: "${env:T_CANARY}"}}}`:                            "ftp://c4n4ry",
 		redis + `jobs: {a: {func: http, schedule: "@daily", params: {url: "http://h", expect_status: "${env:T_CANARY}"}}}`: "c4n4ry",

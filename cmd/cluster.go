@@ -471,8 +471,8 @@ the time.`,
 			return top.Run(ctx, a.In, a.Out, cl, of)
 		}),
 	}
-	c.Flags().DurationVar(&of.Every, "every", 2*time.Second, "look so `often`")
-	c.Flags().DurationVar(&of.Back, "since", time.Hour, "show how ticks went since so `long` ago, up to the latest 400 of all jobs")
+	c.Flags().DurationVar(&of.Every, "every", 2*time.Second, "read the cluster every `duration`")
+	c.Flags().DurationVar(&of.Back, "since", time.Hour, "show how ticks of the last `duration` went, up to the latest 400 of all jobs")
 	c.Flags().BoolVar(&of.Once, "once", false, "print one frame and exit")
 	asFlag(c, &of.By)
 	return c

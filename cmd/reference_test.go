@@ -26,13 +26,15 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes, err := reference.API(openAPI(t), api.Prefix)
+	document := openAPI(t)
+	routes, err := reference.API(document, api.Prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmdtest.Golden(t, "../../docs/reference/cli.md", commands)
 	cmdtest.Golden(t, "../../docs/reference/config.md", configuration)
 	cmdtest.Golden(t, "../../docs/reference/api.md", routes)
+	cmdtest.Golden(t, "../../docs/reference/openapi.json", string(document)+"\n")
 }
 
 // openAPI returns the document that a replica serves.

@@ -190,7 +190,7 @@ func newRoot(a *cli) *cobra.Command {
 		Use:   a.name(),
 		Short: "Cron for services that run as N identical replicas",
 		Long: `Quorate runs cron jobs on N identical replicas: every tick of a schedule runs
-on exactly one replica. The store chooses it: PostgreSQL, or a quorum of
+on exactly one replica. The store chooses it: a database, or a quorum of
 independent Redis masters. Every run carries a fencing token.
 
 Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,

@@ -25,8 +25,8 @@ import (
 func storeCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
-		Short: "Set up, check and copy the store: PostgreSQL, or the Redis nodes",
-		Long: `Set up and check the store of the configuration: PostgreSQL, or the Redis nodes. Copy
+		Short: "Set up, check and copy the store: a database, or the Redis nodes",
+		Long: `Set up and check the store of the configuration: a database, or the Redis nodes. Copy
 it to another one. quorate nodes lists Redis nodes and changes their list.`,
 		Example: `  quorate store check
   quorate store init --config prod.yaml`,
@@ -122,9 +122,9 @@ back, and after a copy over a SQLite file. No tick runs for one grace, on etcd a
 ZooKeeper for one and a half. Pauses and other commands made since the dump are lost:
 make them again. Redis nodes need no declaration: they notice a restart.
 
---ahead is for PostgreSQL whose clock was ahead and is right again. Its tokens only grow,
-so without it no tick runs until the clock has reached them. With it the store continues
-from its highest token. Do not use it while the clock is wrong. Should another server
+--ahead is for PostgreSQL, MySQL or SQLite whose clock was ahead and is right again. Tokens
+only grow, so without it no tick runs until the clock has reached them. With it the store
+continues from its highest token. Do not use it while the clock is wrong. Should another server
 take over before the clock has reached the tokens, no tick runs until it has.
 
 --recover is for Redis: a node is lost for good, and keeps blank nodes from being
@@ -169,7 +169,7 @@ func storeInitCommand(a *cli) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&d.restored, "restored", false, "a store other than Redis was restored from a dump or a snapshot: it abstains for a grace")
-	c.Flags().BoolVar(&d.ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it continues from its tokens")
+	c.Flags().BoolVar(&d.ahead, "ahead", false, "the clock of PostgreSQL, MySQL or SQLite was ahead and is right again: the store continues from its tokens")
 	c.Flags().BoolVar(&d.recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	c.Flags().StringVar(&service, "service", "", "the `name` of the service that the namespace belongs to from now on")
 	return c
@@ -184,7 +184,7 @@ func (d declaration) declare(ctx context.Context, a *cli, s *cluster.Store) erro
 	var err error
 	switch onNodes := s.Nodes != nil; {
 	case onNodes && d.ahead:
-		return failure.Usagef("--ahead is for PostgreSQL: Redis grants ticks again when its clock has reached its tokens")
+		return failure.Usagef("--ahead is for stores other than Redis: Redis grants ticks again when its clock has reached its tokens")
 	case onNodes && d.restored:
 		return failure.Usagef("--restored is for stores other than Redis: after a restart Redis abstains by itself")
 	case !onNodes && d.recovery:
@@ -237,7 +237,7 @@ func storeCheckCommand(a *cli) *cobra.Command {
 distance, whether it takes writes, and from when on it grants ticks. Findings say what
 to do. To find out, it writes a record that nothing reads, and needs a replica's rights.
 
-PostgreSQL: its settings, and its standbys. Redis nodes: each node, whether it evicts
+A database: its settings, and its standbys. Redis nodes: each node, whether it evicts
 keys or runs out of memory, and whether the next node may be restarted while a quorum
 votes without it.
 
@@ -326,8 +326,8 @@ func storeCopyCommand(a *cli) *cobra.Command {
 		Use:   "copy --from FILE --to FILE",
 		Short: "Copy everything to another store, while no replica runs",
 		Long: `Copy the ledger with its logs, the pauses, open requests, the audit log and the jobs
-to the store of another configuration. It works between Redis nodes and PostgreSQL in
-any direction. No tick runs a second time, and tokens continue to grow.
+to the store of another configuration. Each may be any store that this program can use. No
+tick runs a second time, and tokens continue to grow.
 
 Stop all replicas first. The target must be empty. Make its tables with quorate store
 migrate; of its Redis nodes all must answer. The source keeps everything. Until the

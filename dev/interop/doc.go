@@ -1,6 +1,7 @@
-// Package interop holds the test that foreign Redlock clients and this one
-// exclude each other on the same key of the same nodes. It is a module of its
-// own, so that nobody who uses Quorate depends on those clients.
+// Package interop holds the tests that foreign programs and this one understand
+// each other: Redlock clients exclude each other on the same key of the same
+// nodes, and the library of Standard Webhooks accepts our messages. It is a module of
+// its own, so that nobody who uses Quorate depends on those programs.
 //
 // The foreign clients are the npm package redlock, releases 5 and 4, and
 // redsync in plain use. To use one beside Quorate give it the key

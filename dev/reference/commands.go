@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +35,27 @@ func Commands(root *cobra.Command) (string, error) {
 		data.Groups = append(data.Groups, group{Title: strings.TrimSuffix(g.Title, ":"), Commands: under(root, g.ID)})
 	}
 	data.Groups = append(data.Groups, group{Title: "Additional commands", Commands: under(root, "")})
-	return write("cli.md", data)
+	page, err := write("cli.md", data)
+	return named(root, page), err
+}
+
+var (
+	marked = regexp.MustCompile("`quorate((?:\\s[a-z]+)+)`((?:\\s[a-z]+)?)")
+	word   = regexp.MustCompile(`\s[a-z]+`)
+)
+
+// named moves the marks of commands in a page, which know no names, to where those names end. In
+// other sentences about quorate there is none.
+func named(root *cobra.Command, page string) string {
+	return marked.ReplaceAllStringFunc(page, func(s string) string {
+		words := word.FindAllString(strings.ReplaceAll(s, "`", ""), -1)
+		c, _, _ := root.Find(strings.Fields(strings.Join(words, ""))) // else the root
+		name := len(strings.Fields(c.CommandPath())) - 1
+		if rest := strings.Join(words[name:], ""); name > 0 {
+			return "`quorate" + strings.Join(words[:name], "") + "`" + rest
+		}
+		return strings.ReplaceAll(s, "`", "")
+	})
 }
 
 // under returns the commands of a group, each with those below it.

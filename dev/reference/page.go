@@ -21,12 +21,12 @@ func write(page string, data any) (string, error) {
 	return b.String(), err
 }
 
-// code matches what reads better as code: references, URLs, keys with a dot or a dash below,
-// flags, paths, specs.
-var code = regexp.MustCompile(`\$\{[^}]+\}|\$[A-Z_]+|\w+://(?:[^\s,;]*[^\s,;.])?|quorate\s(?:(?:users|store)\s)?[a-z]+|(?:[a-z]+_)+[a-z]+(?:\.[a-z_]*[a-z])*|\b[a-z]+(?:\.[a-z_]*[a-z])+(?:/\d)?|--[a-z-]+|@\w+(?: \d+s| \d{4}-\S+Z)?|\*?-?[\d*]+-\d\d-\d\d(?:\.\.[\d*-]+)?|(?:^|[\s(])\.?/[\w./-]*\w`)
+// code matches what reads better as code: references, variables, URLs, commands, keys with a dot or
+// a dash below, flags, users, paths, specs.
+var code = regexp.MustCompile(`\$\{[^}]+\}|\$[A-Z_]+|\b[A-Z]+(?:_[A-Z]+)+|\w+://(?:[^\s,;]*[^\s,;.])?|quorate\s(?:(?:users|store)\s)?[a-z]+(?:\s--[a-z-]+)*|(?:[a-z]+_)+[a-z]+(?:\.[a-z_]*[a-z])*|\b[a-z]+(?:\.[a-z_]*[a-z])+(?:/\d)?|--[a-z-]+(?:=[a-z]+)?|\w*@\w+(?: \d+s| \d{4}-\S+Z)?|\*?-?[\d*]+-\d\d-\d\d(?:\.\.[\d*-]+)?|(?:^|[\s(])\.?/[\w./-]*\w`)
 
-// values is a list of values, which is all of a text or its end.
-var values = regexp.MustCompile(`(?:^|: )([a-z_]+(?:, [a-z_ ]+)+(?: or [a-z]+\.)?|[a-z]+(?:, [a-z]+)* or [a-z]+\.)$`)
+// values is a list of values, each of one word, which is all of a text or its end.
+var values = regexp.MustCompile(`(?:^|: )([a-z_]+(?:, [a-z_]+(?: awaited)?)+(?: or [a-z]+\.)?|[a-z]+(?:, [a-z]+)* or [a-z]+\.)$`)
 
 // text escapes what Markdown would read as more than text, and marks code.
 func text(s string) string {
@@ -61,7 +61,7 @@ func paragraphs(s string) string {
 	var b strings.Builder
 	end := 0
 	for _, at := range indented.FindAllStringIndex(s, -1) {
-		b.WriteString(text(s[end:at[0]]) + "\n```text\n" + block(s[at[0]:at[1]]) + "\n```\n")
+		b.WriteString(strings.TrimRight(text(s[end:at[0]]), "\n") + "\n\n```text\n" + block(s[at[0]:at[1]]) + "\n```\n")
 		end = at[1]
 	}
 	return strings.TrimSpace(b.String() + text(s[end:]))

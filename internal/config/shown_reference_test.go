@@ -17,6 +17,7 @@ func TestShownSecretBesideAReference(t *testing.T) {
 		open, late string // as it is shown where no secret is expected, and where one may be
 	}{
 		{"${env:A}", "${env:A}", "${env:A}"},
+		{"${env:A} ${env:B}", "${env:A} ${env:B}", "${env:A} ${env:B}"},
 		{"Bearer hunter2${env:A}", "Bearer hunter2${env:A}", "***${env:A}"},
 		{"pre-hunter2-${env:A}${file:/b}-x", "pre-hunter2-${env:A}${file:/b}-x", "***${env:A}${file:/b}***"},
 		{"https://ann:hunter2@${env:A}/x", "https://ann:***@${env:A}/x", "https://ann:***@${env:A}/***"},

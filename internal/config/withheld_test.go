@@ -25,7 +25,7 @@ func TestSecretsOfTheConfigurationDoNotReachJobs(t *testing.T) {
 	}
 	secret := map[string]string{
 		"T_PASSWORD": "redis-password", "T_NODE_PASSWORD": "p%40ss%2Fof-a-node", "T_URL": "redis://me:within-a-url@127.0.0.1:3",
-		"T_HOOK": "https://hooks.example.com/services/T000", "T_HOOK_PATH": "path-of-a-hook", "T_BEARER": "bearer-of-a-hook", "T_KEY": "key-of-a-hook",
+		"T_HOOK": "https://hooks.example.com/services/T000", "T_HOOK_PATH": "path-of-a-hook", "T_BEARER": "bearer-of-a-hook", "T_KEY": "whsec_the/key/of/the/first/of/two/hooks/in/a/testA",
 	}
 	public := map[string]string{"T_HOST": "127.0.0.1", "T_PORT": "1234", "T_USER": "quorate-user", "T_NAMESPACE": "namespace-1", "T_TYPE": "application/json", "T_OTHER": "of no matter"}
 	for _, part := range []map[string]string{secret, public} {

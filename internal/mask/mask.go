@@ -29,13 +29,18 @@ type Mask struct{ secrets []string }
 // such as sslmode, have values that are common words.
 var secretName = regexp.MustCompile(`(?i)key|token|secret|sig|passw|auth|cred`)
 
-// New returns a Mask for secrets: for each as a whole, for its lines, as URLs, JSON, base64 and
-// quoted text spell it and, of a URL, for its parts that may be secret. What has fewer bytes
-// than least is left out, since hiding every "a" would spoil the text and protect nothing.
+// webhookSecret matches one of several secrets in a text that signs the messages of a webhook.
+var webhookSecret = regexp.MustCompile(`whsec_\S+`)
+
+// New returns a Mask for secrets: for each as a whole, for its lines and the secrets of webhooks in
+// them, as URLs, JSON, base64 and quoted text spell it and, of a URL, for its parts that may be
+// secret. What has fewer bytes than least is left out, since hiding every "a" would spoil the text
+// and protect nothing.
 func New(secrets []string, least int) *Mask {
 	var all []string
 	for _, secret := range secrets {
 		parts := append(strings.Split(secret, "\n"), secret)
+		parts = append(parts, webhookSecret.FindAllString(secret, -1)...)
 		if u, err := url.Parse(strings.TrimSpace(secret)); err == nil && u.Host != "" {
 			password, _ := u.User.Password()
 			parts = append(parts, u.Path, u.RequestURI(), u.RawQuery, password, u.User.String())

@@ -25,6 +25,7 @@ func TestText(t *testing.T) {
 		"overlapping":     {[]string{"abcdef", "defghi"}, "-abcdefghi-", "-***-"},
 		"overlaps itself": {[]string{"abab"}, "-ababab-", "-***-"},
 		"lines":           {[]string{"line one\r\nline two\n"}, "line two, line one\nline two", "***, ***\n***"},
+		"of a webhook":    {[]string{"whsec_new whsec_old"}, "whsec_old, whsec_new", "***, ***"},
 		"blanks around":   {[]string{"  secret\n"}, "secret", "***"},
 		"quoted":          {[]string{"pa\"ss\\word"}, fmt.Sprintf("%q", "x pa\"ss\\word"), `"x ***"`},
 		"as JSON":         {[]string{"a<b>&c"}, `{"x":"a\u003cb\u003e\u0026c"}`, `{"x":"***"}`},

@@ -93,12 +93,13 @@ func (m marked) shown(part string) string { return m.fill(part, false) }
 // hidden is the references in a part of the text, and stars for all else.
 func (m marked) hidden(part string) string { return m.fill(part, true) }
 
-// fill puts the references back into a part of the text. With hide it replaces all else by stars.
+// fill puts the references back into a part of the text. With hide it replaces all else but blanks by
+// stars.
 func (m marked) fill(part string, hide bool) string {
 	var text strings.Builder
 	for {
 		literal, rest, found := strings.Cut(part, m.prefix)
-		if hide && literal != "" {
+		if hide && strings.TrimSpace(literal) != "" {
 			literal = stars
 		}
 		text.WriteString(literal)

@@ -134,7 +134,7 @@ type HTTP struct {
 		KeyFile  string `json:"key_file,omitempty" jsonschema:"PEM file with its key."`
 	} `json:"tls,omitzero" jsonschema:"Certificate of listen; without one it speaks plain HTTP."`
 	Anonymous        identity.Anonymous `json:"anonymous,omitempty" jsonschema:"Requests that may read without a user. loopback: those from this machine that name no proxy. all: those that come from no trusted proxy. Commands always need a user."`
-	AnonymousMetrics identity.Anonymous `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen /metrics is open to everyone."`
+	AnonymousMetrics identity.Anonymous `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen, /metrics is open to everyone."`
 	Users            map[string]User    `json:"users,omitempty" jsonschema:"The users by name."`
 	UsersFile        string             `json:"users_file,omitempty" jsonschema:"YAML file with more users, in the form of users. The replica reads it again when it changes."`
 	SessionKey       Secret             `json:"session_key,omitempty" jsonschema:"Key of at least 32 characters that signs the cookies of logins, the same on all replicas. Better a reference. Without it browsers log in by HTTP Basic."`
@@ -172,7 +172,7 @@ type Webhook struct {
 	Jobs    []string          `json:"jobs,omitempty" jsonschema:"Only events of these jobs, and of jobs with one of the tags; default: all jobs."`
 	Tags    []string          `json:"tags,omitempty" jsonschema:"Only events of jobs with one of these tags, and of those under jobs; default: all jobs."`
 	Headers map[string]Secret `json:"headers,omitempty" jsonschema:"Headers to send. Better references if they hold secrets."`
-	Secret  Secret            `json:"secret,omitempty" jsonschema:"Key that signs each message, in the header Quorate-Signature. Better a reference."`
+	Secret  Secret            `json:"secret,omitempty" jsonschema:"Signs each message as Standard Webhooks say: whsec_ and 24 to 64 random bytes in base64. While one secret replaces another, both, with a space between. Better references."`
 	Timeout time.Duration     `json:"timeout,omitempty" range:"0|1ms.." jsonschema:"Limit of one try; default: 5s."`
 }
 

@@ -34,7 +34,7 @@ const (
 // A Node is one node, or the only store.
 type Node struct {
 	Node        string   `json:"node" jsonschema:"Name of the node."`
-	Kind        string   `json:"kind" jsonschema:"node, or store for PostgreSQL."`
+	Kind        string   `json:"kind" jsonschema:"node, or store for the only store, such as PostgreSQL."`
 	URL         string   `json:"url" jsonschema:"Address without secrets."`
 	State       string   `json:"state" jsonschema:"Of a store also ready: voting, abstaining, sealed, blank, refusing, slow or down."`
 	Error       *string  `json:"error" jsonschema:"Last error."`

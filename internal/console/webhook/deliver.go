@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/quorate/quorate/internal/mask"
 	"github.com/quorate/quorate/internal/refs"
@@ -142,9 +141,10 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mas
 	if err != nil {
 		return nil, nil, err
 	}
-	var key string
+	var keys [][]byte
 	if s.cfg.Secret != "" {
-		if key, err = resolve("secret", s.cfg.Secret, CheckSecret); err != nil {
+		read := func(text string) (err error) { keys, err = keysOf(text); return err }
+		if _, err = resolve("secret", s.cfg.Secret, read); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -159,9 +159,7 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mas
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "quorate")
 	req.Header.Set("Idempotency-Key", m.ID)
-	if key != "" {
-		req.Header.Set(SignatureHeader, sign(key, body, time.Now()))
-	}
+	sign(req.Header, keys, m.ID, body)
 	for name, text := range s.cfg.Headers {
 		value, err := resolve("header "+name, text, func(value string) error { return CheckHeader(name, value) })
 		if err != nil {
@@ -187,22 +185,17 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// CheckSecret returns an error for a secret that signs nothing.
-func CheckSecret(key string) error {
-	if key == "" {
-		return errors.New("is empty, so messages would not be signed; set it, or remove the secret")
-	}
-	return nil
-}
-
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110
+
+// reservedHeaders cannot be configured: each message has its own.
+var reservedHeaders = []string{"Content-Length", "Host", "Idempotency-Key", "Trailer", "Transfer-Encoding", idHeader, timestampHeader, signatureHeader}
 
 // CheckHeader returns an error, without the value, for what is no header of a request.
 func CheckHeader(name, value string) error {
 	switch {
 	case !headerName.MatchString(name):
 		return errors.New("is no header name; write one such as Authorization")
-	case slices.Contains([]string{"Content-Length", "Host", "Idempotency-Key", SignatureHeader, "Trailer", "Transfer-Encoding"}, http.CanonicalHeaderKey(name)):
+	case slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)):
 		return errors.New("is set by Quorate for each message: remove it")
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return errors.New("has a line break or another control character; a header is one line")

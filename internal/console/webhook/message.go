@@ -1,11 +1,8 @@
 package webhook
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
@@ -36,7 +33,8 @@ const Version = 1
 // not apply; times are in UTC (RFC 3339).
 type Message struct {
 	Version int `json:"version"`
-	// ID of the event, the same in every try and from every replica.
+	// ID of the event, the same in every try and from every replica. It has no full stop,
+	// since one follows it in the text that is signed.
 	ID        string `json:"id"`
 	Event     Event  `json:"event"`
 	Namespace string `json:"namespace"`
@@ -72,6 +70,7 @@ func message(event Event, e ledger.Entry) Message {
 	if e.Attempt > 0 {
 		m.ID = fmt.Sprintf("%s.%d.%s", m.Run, e.Attempt, event)
 	}
+	m.ID = strings.ReplaceAll(m.ID, ".", "~") // which no name of a job has
 	return m
 }
 
@@ -91,21 +90,4 @@ func stamp(t time.Time) *string {
 		return nil
 	}
 	return new(t.UTC().Format("2006-01-02T15:04:05.000Z"))
-}
-
-// SignatureHeader carries the signature of a message:
-//
-//	Quorate-Signature: t=1796040000,v1=5257a869…
-//
-// t is when the request was made, in seconds since 1970. v1 is the hexadecimal
-// HMAC-SHA256, keyed with Config.Secret, of t, a dot and the body.
-const SignatureHeader = "Quorate-Signature"
-
-// sign returns the value of SignatureHeader.
-func sign(secret string, body []byte, at time.Time) string {
-	stamp := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(stamp + "."))
-	mac.Write(body)
-	return "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }

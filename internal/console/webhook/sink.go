@@ -23,8 +23,8 @@
 //
 // # Signatures
 //
-// With a secret each request carries a [SignatureHeader]. Receivers check it as they
-// check a Stripe signature.
+// Each request has the headers of Standard Webhooks: webhook-id, webhook-timestamp and, with a
+// secret, webhook-signature.
 package webhook
 
 import (

@@ -189,7 +189,7 @@ func TestEvents(t *testing.T) {
 			}
 			synctest.Wait()
 			stop()
-			got := strings.ReplaceAll(strings.Join(e.ids(t), " "), "report@20261121T120000.000Z.", "")
+			got := strings.NewReplacer("report@20261121T120000~000Z~", "", "~", ".").Replace(strings.Join(e.ids(t), " "))
 			if got != tt.want {
 				t.Errorf("asked for %v: told %s, want %s", tt.events, got, tt.want)
 			}
@@ -414,6 +414,7 @@ func TestPermanentErrorsAreNotTriedAgain(t *testing.T) {
 		"no variable of the url":    {Config{Webhook: settings.Webhook{URL: "${env:MISSING}"}}, "url: ${env:MISSING}: the environment variable is not set"},
 		"no variable of a header":   {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"Authorization": "Bearer ${env:MISSING}"}}}, "header Authorization: ${env:MISSING}: the"},
 		"no variable of the secret": {Config{Webhook: settings.Webhook{Secret: "${env:MISSING}"}}, "secret: ${env:MISSING}: the"},
+		"no secret":                 {Config{Webhook: settings.Webhook{Secret: "${env:BAD}"}, Resolve: values("s3cret")}, "secret: does not begin with whsec_"},
 		"an empty secret":           {Config{Webhook: settings.Webhook{Secret: "${env:BAD}"}}, "secret: is empty"},
 		"no reference":              {Config{Webhook: settings.Webhook{URL: "https://h/${env:}"}}, "url: ${env:} is no reference"},
 		"no scheme":                 {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
@@ -425,7 +426,7 @@ func TestPermanentErrorsAreNotTriedAgain(t *testing.T) {
 		"only a port":               {Config{Webhook: settings.Webhook{URL: "${env:BAD}"}, Resolve: values("https://:80/s3cret")}, "url: is no address that can be posted to"},
 		"a header of the client":    {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"content-length": "3"}}}, "header content-length: is set by"},
 		"a header for the host":     {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"Host": "h"}}}, "header Host: is set by"},
-		"the signature":             {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"quorate-signature": "s3cret"}}}, "header quorate-signature: is set by"},
+		"the signature":             {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"webhook-signature": "s3cret"}}}, "header webhook-signature: is set by"},
 		"the id":                    {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"Idempotency-Key": "s3cret"}}}, "header Idempotency-Key: is set by"},
 		"no header name":            {Config{Webhook: settings.Webhook{Headers: map[string]settings.Secret{"a b": "x"}}}, "header a b: is no header name"},
 	} {
