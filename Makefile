@@ -187,9 +187,9 @@ mutants: ## plant bugs one at a time and see that the tests notice each (CLEAN=n
 
 .PHONY: sim
 sim: ## simulate whole clusters, hundreds of worlds a minute, and claims of locks, from FIRST on
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestSim(OnStore)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestPolicies(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -skip '^Test(Sim|Policies)(OnStore)?$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestSim(OnStore|OnSQL)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestPolicies(OnStore|OnSQL)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -skip '^Test(Sim|Policies)(OnStore|OnSQL)?$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
 
 .PHONY: search
 search: ## simulate worlds that nobody has seen yet: the first seed is the time
