@@ -243,8 +243,15 @@ sqlite: ## SQLite at full length: all kits, processes killed in the middle of co
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)
-	@.ci/deps redis-server postgres
+	@.ci/deps redis-server postgres mariadbd
 	cd dev/bench && go run . $(or $(ARGS),-write ../..)
+	$(if $(ARGS),,$(MAKE) bench-sql)
+
+.PHONY: bench-sql
+bench-sql: ## print what claims cost on MariaDB and SQLite, beside an UPDATE
+	@.ci/deps mariadbd
+	cd stores/mysql && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run 'TestThroughput$$' .
+	cd stores/sqlite && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run 'TestThroughput$$' .
 
 .PHONY: pages
 pages: ## what each page of the dashboard costs with 1,000 jobs and 100,000 records: docs/dashboard.md
