@@ -40,9 +40,9 @@
 // TestSimOnSQL, TestPoliciesOnSQL and TestLocksOnSQL have a database instead, below package sqlstore, which
 // MySQL and SQLite share. Each statement is a message. So several replicas have transactions open at the
 // same time, locks last while a replica is paused, connections break between any two statements, and a
-// COMMIT arrives when nobody waits for it any more. The database locks rows as MySQL does at READ COMMITTED. It
-// parses the statements of package sqlstore and panics at others. TestDatabase holds it to the contract of
-// stores.
+// COMMIT arrives when nobody waits for it any more. The database locks rows as MySQL does at READ COMMITTED, or in
+// odd worlds the whole file as SQLite does. It parses the statements of package sqlstore and panics at others.
+// TestDatabase holds it to the contract of stores.
 //
 // # What is not
 //
@@ -65,8 +65,8 @@
 // interrupted that was to be run again. TestPolicies prints how often the worlds came to
 // what these are about, and fails where they never did. TestCheck shows the checker what it
 // must refuse; TestChecksAreNeeded takes the nodes' checks away one by one,
-// TestStoreChecksAreNeeded those of the store, TestLocksOfRowsAreNeeded the locks of a database, and
-// TestAssumptionsAreNeeded does what the protocol assumes that nobody does: each must break
+// TestStoreChecksAreNeeded those of the store, TestLocksOfRowsAreNeeded and TestComparedIsLocked the locks of
+// a database, and TestAssumptionsAreNeeded does what the protocol assumes that nobody does: each must break
 // a promise.
 //
 // # Seeds

@@ -6,7 +6,6 @@ import (
 
 	"github.com/quorate/quorate/dev/sim"
 	"github.com/quorate/quorate/dev/testkit/nodetest"
-	"github.com/quorate/quorate/internal/store/single/sqlstore"
 )
 
 // mostWorlds is how many worlds may pass until one shows what is wrong.
@@ -64,29 +63,28 @@ func TestStoreChecksAreNeeded(t *testing.T) {
 	}
 }
 
-// TestLocksOfRowsAreNeeded is TestChecksAreNeeded on a database: statements leave out locks of rows, or the identity of
-// the server. Locks of what is only compared are not here: each claim also changes the record of its job, so that
-// nothing breaks without them. The kit finds them.
+// TestLocksOfRowsAreNeeded is TestChecksAreNeeded on a database like MySQL: statements leave out locks of rows, or the
+// identity of the server. TestComparedIsLocked is for the locks that are not here.
 func TestLocksOfRowsAreNeeded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		spoil  func(*sqlstore.Texts)
+		spoil  func(*sqlDialect)
 		storm  func(params) params
 		broken []string
 	}{
-		{"records that change are not locked", func(t *sqlstore.Texts) { t.ChangeRecords = "" }, ticks, []string{sim.Once}},
-		{"what is made is not locked", func(t *sqlstore.Texts) { t.ChangeSlots = "" }, ticks, []string{sim.Once}},
-		{"all servers look alike", func(t *sqlstore.Texts) { t.Identity = "'one'" }, outages, []string{sim.Tokens, sim.Once}},
+		{"records that change are not locked", func(d *sqlDialect) { d.ChangeRecords = "" }, ticks, []string{sim.Once}},
+		{"what is made is not locked", func(d *sqlDialect) { d.ChangeSlots = "" }, ticks, []string{sim.Once}},
+		{"all servers look alike", func(d *sqlDialect) { d.Identity = "'one'" }, outages, []string{sim.Tokens, sim.Once}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			breaks(t, tt.broken, func(seed sim.Seed) params {
-				p := tt.storm(drawLocks(seed)).onSQL()
-				tt.spoil(&p.texts)
+				p := tt.storm(drawLocks(seed)).onMySQL()
+				tt.spoil(&p.dialect)
 				return p
 			})
-			whole(t, func(seed sim.Seed) params { return tt.storm(drawLocks(seed)).onSQL() })
+			whole(t, func(seed sim.Seed) params { return tt.storm(drawLocks(seed)).onMySQL() })
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/quorate/quorate/dev/sim"
 	"github.com/quorate/quorate/dev/testkit/nodetest"
 	"github.com/quorate/quorate/internal/store/single/kv"
-	"github.com/quorate/quorate/internal/store/single/sqlstore"
 )
 
 // What all worlds have in common. Replicas that were rolled out have a shorter
@@ -47,7 +46,7 @@ type params struct {
 	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
 	withoutStore    checks // that the store leaves out
-	texts           sqlstore.Texts
+	dialect         sqlDialect
 	turns           int           // claims that a replica has under way at once; 0: the default
 	takes           time.Duration // how long a run takes, if not 0
 	brief           int           // so many runs are short, for one that is not
@@ -118,11 +117,20 @@ func (p params) onStore() params {
 // statements are how many a commit takes, one after the other.
 const statements = 5
 
-// onSQL are the same as onStore on a database. A commit may take as long as there, so each of its statements takes a
-// part of that, and the network loses as many commits.
+// onSQL are the same on a database: MySQL, or in odd worlds SQLite.
 func (p params) onSQL() params {
+	p = p.onMySQL()
+	if p.seed%2 == 1 {
+		p.dialect = likeSQLite()
+	}
+	return p
+}
+
+// onMySQL are the same as onStore on a database. A commit may take as long as there, so each of its
+// statements takes a part of that, and the network loses as many commits.
+func (p params) onMySQL() params {
 	p = p.onStore()
-	p.sql, p.texts = true, sqlTexts()
+	p.sql, p.dialect = true, likeMySQL()
 	p.weather.Delay /= statements
 	p.weather.Lost /= statements
 	p.weather.Late /= statements
@@ -133,7 +141,7 @@ func (p params) onSQL() params {
 func (p params) backend() backend {
 	switch {
 	case p.sql:
-		return atStore(func(process *sim.Process) kv.Server { return newSQLClient(process.Name, process.Call, p.texts) })
+		return atStore(func(process *sim.Process) kv.Server { return newSQLClient(process.Name, process.Call, p.dialect) })
 	case p.store:
 		return atStore(func(process *sim.Process) kv.Server { return remoteStore{process} })
 	}

@@ -29,12 +29,12 @@ type sqlClient struct {
 const mostConns = 8
 
 // newSQLClient returns the store of a process. Each statement is a message.
-func newSQLClient(name string, send func(context.Context, sim.Request) ([]string, error), texts sqlstore.Texts) *sqlClient {
+func newSQLClient(name string, send func(context.Context, sim.Request) ([]string, error), d sqlDialect) *sqlClient {
 	c := &sqlClient{db: sql.OpenDB(&sqlConnector{name: name, send: send})}
 	c.db.SetMaxOpenConns(mostConns)
 	c.db.SetMaxIdleConns(mostConns)
 	c.Store = sqlstore.New(sqlstore.Config{
-		Dialect: c, Texts: texts, Slots: slots, Limits: kv.Limits{Keys: 500, Bytes: 4 << 20}, Timeout: timeout, Conns: mostConns,
+		Dialect: c, Texts: d.Texts, Slots: d.slots, Limits: kv.Limits{Keys: 500, Bytes: 4 << 20}, Timeout: timeout, Conns: mostConns,
 	})
 	return c
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // A database is a server with the tables of package sqlstore. It does what MySQL does at READ COMMITTED:
-// statements read what was committed, rows are locked until the transaction ends, and who
-// writes a row waits for its lock.
+// statements read what was committed, rows are locked until the transaction ends, and a statement
+// that writes a row waits for its lock. It does what SQLite does if transactions begin alone.
 type database struct {
 	tables, noted tables
 	server        int // another one has taken over if the tables are older
@@ -53,14 +53,16 @@ type session struct {
 	at      time.Duration // how long the server had worked at its last statement
 }
 
-// slots are few, so that keys share some.
-const slots = 64
+// manySlots are so few that keys share some, besides 16 that package sqlstore reserves.
+const manySlots = 64
 
 // maxIdle is how long a session may do nothing in a transaction. Then the server ends it: its client may be gone.
 const maxIdle = 2 * timeout
 
-// What a connection sends besides statements.
+// What a connection sends besides statements, and how transactions begin.
 const (
+	begin      = "BEGIN"
+	beginAlone = "BEGIN IMMEDIATE" // nobody else writes until it ends
 	sqlConnect = "CONNECT"
 	sqlQuit    = "QUIT"
 )
@@ -90,7 +92,7 @@ func newDatabase() *database {
 
 func freshTables() tables {
 	t := tables{"records": {}, "slots": {}, "life": {"": {"number": "0", "server": ""}}}
-	for n := range slots + 16 {
+	for n := range manySlots + 16 {
 		id := strconv.Itoa(n)
 		t["slots"][id] = row{"id": id, "version": "0"}
 	}
@@ -215,7 +217,12 @@ func (db *database) lock(s *session, id rowID, exclusive bool) bool {
 // handle handles a statement. Outside of a transaction it is one of its own.
 func (db *database) handle(s *session, now time.Time, text string, params []string) ([]string, error) {
 	switch text {
-	case "BEGIN":
+	case beginAlone:
+		if !db.lock(s, rowID{table: "file"}, true) {
+			return nil, errWait
+		}
+		fallthrough
+	case begin:
 		s.open = true
 		return nil, nil
 	case "COMMIT", "ROLLBACK":

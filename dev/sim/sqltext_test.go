@@ -10,14 +10,27 @@ import (
 	"github.com/quorate/quorate/internal/store/single/sqlstore"
 )
 
-// sqlTexts are the parts of the statements that the database understands.
-func sqlTexts() sqlstore.Texts {
-	return sqlstore.Texts{
-		Begin: "BEGIN", Identity: "IDENTITY", Clock: "CLOCK", Part: "%s",
-		ChangeSlots: " FOR UPDATE SKIP LOCKED", CompareSlots: " FOR SHARE SKIP LOCKED",
-		ChangeRecords: " FOR UPDATE NOWAIT", CompareRecords: " FOR SHARE NOWAIT",
+// A sqlDialect is what package sqlstore knows of a kind of database.
+type sqlDialect struct {
+	sqlstore.Texts
+	slots int
+}
+
+// likeMySQL locks rows. Keys share few slots.
+func likeMySQL() sqlDialect {
+	d := likeSQLite()
+	d.slots, d.Begin = manySlots, begin
+	d.ChangeSlots, d.CompareSlots = " FOR UPDATE SKIP LOCKED", " FOR SHARE SKIP LOCKED"
+	d.ChangeRecords, d.CompareRecords = " FOR UPDATE NOWAIT", " FOR SHARE NOWAIT"
+	return d
+}
+
+// likeSQLite locks the whole file.
+func likeSQLite() sqlDialect {
+	return sqlDialect{slots: 1, Texts: sqlstore.Texts{
+		Begin: beginAlone, Identity: "IDENTITY", Clock: "CLOCK", Part: "%s",
 		OverRecords: " ON DUPLICATE KEY UPDATE", OverSlots: " ON DUPLICATE KEY UPDATE",
-	}
+	}}
 }
 
 // A sqlStatement is one that was parsed. It has parts to read, or rows to insert, or changes.
