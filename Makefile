@@ -192,9 +192,9 @@ mutants: ## plant bugs one at a time and see that the tests notice each (CLEAN=n
 
 .PHONY: sim
 sim: ## simulate whole clusters, hundreds of worlds a minute, and claims of locks, from FIRST on
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestSim(OnStore)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestPolicies(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -skip '^Test(Sim|Policies)(OnStore)?$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestSim(OnStore|OnSQL)?$$' -args -seeds=$(or $(SEEDS),1000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -run 'TestPolicies(OnStore|OnSQL)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./dev/sim -count=1 -v -timeout 30m -skip '^Test(Sim|Policies)(OnStore|OnSQL)?$$' -args -claims=$(or $(CLAIMS),300000) -first=$(or $(FIRST),1)
 
 .PHONY: search
 search: ## simulate worlds that nobody has seen yet: the first seed is the time
@@ -248,8 +248,15 @@ sqlite: ## SQLite at full length: all kits, processes killed in the middle of co
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)
-	@.ci/deps redis-server postgres
+	@.ci/deps redis-server postgres mariadbd
 	cd dev/bench && go run . $(or $(ARGS),-write ../..)
+	$(if $(ARGS),,$(MAKE) bench-sql)
+
+.PHONY: bench-sql
+bench-sql: ## print what claims cost on MariaDB and SQLite, beside an UPDATE
+	@.ci/deps mariadbd
+	cd stores/mysql && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run 'TestThroughput$$' .
+	cd stores/sqlite && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run 'TestThroughput$$' .
 
 .PHONY: pages
 pages: ## what each page of the dashboard costs with 1,000 jobs and 100,000 records: docs/dashboard.md

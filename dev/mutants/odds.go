@@ -29,7 +29,7 @@ func (t tests) repetition(n int) (unit string, args []string) {
 	seed := "-first=" + strconv.Itoa(firstSeed+n)
 	switch {
 	case t.pkg == sim:
-		return "one world", []string{"-seeds=1", seed}
+		return "one world", []string{"-seeds=1", "-claims=1", seed}
 	case campaign && t.pkg == claims:
 		return "one world", []string{"-worlds=1", seed}
 	case campaign:

@@ -66,7 +66,7 @@ func TestRepetition(t *testing.T) {
 	t.Parallel()
 	for _, tests := range []tests{in(sim, "TestSim"), in(claims, "TestCampaign")} {
 		_, one := tests.repetition(1)
-		if _, other := tests.repetition(2); len(one) != 2 || slices.Equal(one, other) {
+		if _, other := tests.repetition(2); len(one) == 0 || slices.Equal(one, other) {
 			t.Errorf("%v: %q and %q", tests, one, other)
 		}
 	}

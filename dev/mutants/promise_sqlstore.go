@@ -5,6 +5,9 @@ const (
 	mySQL    = onMySQL + "/mysql.go"
 )
 
+// onSQL is clients of locks on the simulated database.
+var onSQL = in(sim, "TestLocksOnSQL").with("-claims=20000").saying("broken: ")
+
 var sqlDatabases = promise{
 	page: "stores.md",
 	text: "On MySQL and SQLite, transactions are decided by versions, locks hold what they compare, and another server or file is another incarnation.",
@@ -20,6 +23,27 @@ var sqlDatabases = promise{
 		}},
 		{"sqlstore: who has no slot decides", in(sqlstore, "TestPlan"), []edit{
 			{sqlstore + "plan.go", "p.locked[p.slot(c.Key)]; !locked {", "p.locked[p.slot(c.Key)]; !locked && slot > 0 {"},
+		}},
+		{"sqlstore: versions are not compared, simulated", onSQL, []edit{
+			{sqlstore + "plan.go", "won = won && (c.Wanted < 0 || uint64(c.Wanted) == version)", "_ = version"},
+		}},
+		{"sqlstore: who has no slot decides, simulated", onSQL, []edit{
+			{sqlstore + "plan.go", "p.locked[p.slot(c.Key)]; !locked {", "p.locked[p.slot(c.Key)]; !locked && slot > 0 {"},
+		}},
+		{"sqlstore: what does not exist has no slot", onSQL, []edit{
+			{sqlstore + "plan.go", "return c.Wanted <= 0 || c.Op == groups.Delete", "return c.Op == groups.Delete"},
+		}},
+		{"sqlstore: a COMMIT without an answer was made", onSQL, []edit{
+			{sqlstore + "commit.go", "\"COMMIT\"); err != nil {", "\"COMMIT\"); err != nil && ctx.Err() == nil {"},
+		}},
+		{"sqlstore: another server has the same life", onSQL, []edit{
+			{sqlstore + "sqlstore.go", "now.server != now.identity || ", ""},
+		}},
+		{"sqlstore: compared records are not locked", in(sim, "TestComparedIsLocked"), []edit{
+			{sqlstore + "plan.go", "records(p.comparedRecords, t.CompareRecords)", `records(p.comparedRecords, "")`},
+		}},
+		{"sqlstore: what must not be made is not locked", in(sim, "TestComparedIsLocked"), []edit{
+			{sqlstore + "plan.go", "slots(p.comparedSlots, t.CompareSlots)", `slots(p.comparedSlots, "")`},
 		}},
 		{"mysql: compared records are not locked", in(onMySQL, "TestKits").with("-short"), []edit{
 			{mySQL, "CompareRecords: share,", "CompareRecords: \"\","},

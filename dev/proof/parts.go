@@ -64,7 +64,7 @@ var parts = []part{
 	{"site", "links, search and accessibility of the site", "site-check", waits, false, []string{"docs", "dev/browser"}, verbose, "", ""},
 	{"signin", "single sign-on through oauth2-proxy, with the configurations of docs/oauth2-proxy.md", "signin", waits, false, append([]string{"dev/signin", "dev/testkit", "docs/oauth2-proxy.md"}, product...), verbose, "", ""},
 	{"valkey", "the tests of the scripts on valkey-server", "valkey", waits, false, []string{"internal/store/quorum", "locking", "dev/testkit"}, verbose, "", "valkey-server"},
-	{"bench", "this project beside its peers, as ratios", "bench", measures, false, append([]string{"dev/bench"}, product...), rounds, "", ""},
+	{"bench", "this project beside its peers, as ratios", "bench", measures, false, append([]string{"dev/bench", "dev/testkit", "stores/mysql", "stores/sqlite"}, product...), rounds, "", ""},
 }
 
 // isHere reports whether the system has what the part needs.

@@ -105,7 +105,7 @@ func TestListChangeAndBack(t *testing.T) {
 	woke := 0 // events before
 	r := simulatePeople(t, p, func(ctx context.Context, w *sim.World, _ *rand.Rand, people *sync.WaitGroup) {
 		people.Go(func() {
-			sleeper, err := newClient(w, w.NewProcess("sleeper", sim.NewClock(time.Now(), 0, 0)), ttl, there.from)
+			sleeper, err := newClient(w, w.NewProcess("sleeper", sim.NewClock(time.Now(), 0, 0)), ttl, atNodes(there.from))
 			if err != nil {
 				t.Error(err)
 				return
@@ -140,12 +140,12 @@ func TestListChangeAndBack(t *testing.T) {
 func mover(ctx context.Context, w *sim.World, p params, m move, name string, clock *sim.Clock, until time.Duration) {
 	early, cancel := context.WithTimeout(ctx, until)
 	defer cancel()
-	if c, err := newClient(w, w.NewProcess(name, clock), ttl, m.from); err == nil {
+	if c, err := newClient(w, w.NewProcess(name, clock), ttl, atNodes(m.from)); err == nil {
 		_ = c.conn.declareNew(early)
 		c.want(early, p, p.seed.Draw(name))
 		_ = c.conn.close()
 	}
-	if c, err := newClient(w, w.NewProcess(name+".moved", clock), ttl, m.to); err == nil {
+	if c, err := newClient(w, w.NewProcess(name+".moved", clock), ttl, atNodes(m.to)); err == nil {
 		for ctx.Err() == nil && c.conn.join(ctx) != nil {
 			time.Sleep(300 * time.Millisecond)
 		}

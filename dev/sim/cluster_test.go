@@ -214,7 +214,7 @@ func (c *cluster) remembers() bool {
 
 // ledgers reads what the nodes have of all jobs.
 func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
-	reader, err := newClient(c.world, c.world.NewProcess("reader", sim.NewClock(time.Now(), 0, 0)), ttl, c.params.list())
+	reader, err := newClient(c.world, c.world.NewProcess("reader", sim.NewClock(time.Now(), 0, 0)), ttl, c.params.backend())
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/internal/store/single"
 	storeclaims "github.com/quorate/quorate/internal/store/single/claims"
+	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -31,9 +32,18 @@ type connection struct {
 // A random is the unique value of a try.
 type random func(locking.Request) string
 
-// toNodes connects a process to the nodes with the given numbers.
-func toNodes(p *sim.Process, leases time.Duration, list []int, value random) (connection, error) {
-	set, err := membership.Open(nodesOf(p, leases, list))
+// A backend connects a process to what the replicas of a world share.
+type backend func(p *sim.Process, leases time.Duration, value random) (connection, error)
+
+// atNodes connects to the nodes with the given numbers.
+func atNodes(list []int) backend {
+	return func(p *sim.Process, leases time.Duration, value random) (connection, error) {
+		return toNodes(nodesOf(p, leases, list), p, value)
+	}
+}
+
+func toNodes(cfg membership.Config, p *sim.Process, value random) (connection, error) {
+	set, err := membership.Open(cfg)
 	if err != nil {
 		return connection{}, err
 	}
@@ -59,9 +69,15 @@ func nodesOf(p *sim.Process, leases time.Duration, list []int) membership.Config
 	return cfg
 }
 
-// toStore connects a process to the store on the only machine.
-func toStore(p *sim.Process, leases time.Duration, value random) (connection, error) {
-	c, err := single.Open(remoteStore{p}, storeclaims.Config{TTL: leases, Grace: grace, Timeout: timeout, CleanFor: 2 * grace, Random: value}, nil)
+// atStore connects to one store, on the only machine.
+func atStore(client func(*sim.Process) kv.Server) backend {
+	return func(p *sim.Process, leases time.Duration, value random) (connection, error) {
+		return toStore(client(p), leases, value)
+	}
+}
+
+func toStore(server kv.Server, leases time.Duration, value random) (connection, error) {
+	c, err := single.Open(server, storeclaims.Config{TTL: leases, Grace: grace, Timeout: timeout, CleanFor: 2 * grace, Random: value}, nil)
 	if err != nil {
 		return connection{}, err
 	}

@@ -37,13 +37,21 @@
 // takes over in another incarnation. Requests come late, but never twice. In odd worlds its answers
 // carry no clock.
 //
+// TestSimOnSQL, TestPoliciesOnSQL and TestLocksOnSQL have a database instead, below package sqlstore, which
+// MySQL and SQLite share. Each statement is a message. So several replicas have transactions open at the
+// same time, locks last while a replica is paused, connections break between any two statements, and a
+// COMMIT arrives when nobody waits for it any more. The database locks rows as MySQL does at READ COMMITTED, or in
+// odd worlds the whole file as SQLite does. It parses the statements of package sqlstore and panics at others.
+// TestDatabase holds it to the contract of stores.
+//
 // # What is not
 //
 // Time that passes while code runs: a goroutine takes none between two messages.
 // A pause stops a process at its next message and its next look at the clock,
 // not in between. The monotonic clocks of all processes run alike; the wall
 // clock of leases is the world's. What people ask for reaches all replicas that are
-// awake: the nodes' part of it is tested elsewhere.
+// awake: the nodes' part of it is tested elsewhere. On a database, statements that wait for a lock do
+// not queue.
 //
 // # What is checked
 //
@@ -57,8 +65,8 @@
 // interrupted that was to be run again. TestPolicies prints how often the worlds came to
 // what these are about, and fails where they never did. TestCheck shows the checker what it
 // must refuse; TestChecksAreNeeded takes the nodes' checks away one by one,
-// TestStoreChecksAreNeeded those of the store, and
-// TestAssumptionsAreNeeded does what the protocol assumes that nobody does: each must break
+// TestStoreChecksAreNeeded those of the store, TestLocksOfRowsAreNeeded and TestComparedIsLocked the locks of
+// a database, and TestAssumptionsAreNeeded does what the protocol assumes that nobody does: each must break
 // a promise.
 //
 // # Seeds
@@ -66,7 +74,8 @@
 // A seed decides the cluster, the troubles and the fate of each message, which
 // depends on what the message says and not on who is faster. Left to the runtime
 // is the order of goroutines of one process that wake at the same nanosecond, so
-// one world in a hundred may differ when it is run again: run it a few times.
+// one world in a hundred may differ when it is run again: run it a few times. On a
+// database more of them differ, because a transaction that finds a lock waits a random time.
 // A failing test takes away the troubles that are not needed, prints the end of
 // the history, and the command that runs that world again. The seed's meaning
 // changes with the code: keep the history, not the number.

@@ -24,17 +24,13 @@ type client struct {
 	claims map[string]map[locking.Token]sim.Event // by name
 }
 
-// newClient returns a client of the nodes with the given numbers; of one store without any.
-func newClient(w *sim.World, p *sim.Process, leases time.Duration, list []int) (c *client, err error) {
+// newClient returns a client that connects to a backend.
+func newClient(w *sim.World, p *sim.Process, leases time.Duration, to backend) (c *client, err error) {
 	c = &client{
 		world: w, process: p, asked: map[string]int{}, tried: map[string]int{}, drawn: map[string]int{},
 		claims: map[string]map[locking.Token]sim.Event{},
 	}
-	if list == nil {
-		c.conn, err = toStore(p, leases, c.value)
-	} else {
-		c.conn, err = toNodes(p, leases, list, c.value)
-	}
+	c.conn, err = to(p, leases, c.value)
 	return c, err
 }
 

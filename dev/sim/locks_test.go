@@ -75,7 +75,7 @@ func simulateLocks(t *testing.T, p params) (r result) {
 		}
 		var people crowd
 		for i := range p.replicas {
-			c, err := newClient(w, w.NewProcess("c"+strconv.Itoa(i), sim.NewClock(time.Now(), off()-p.behind, 0)), ttl, p.list())
+			c, err := newClient(w, w.NewProcess("c"+strconv.Itoa(i), sim.NewClock(time.Now(), off()-p.behind, 0)), ttl, p.backend())
 			if err != nil {
 				t.Error(err)
 				return
@@ -188,6 +188,12 @@ func TestLocks(t *testing.T) {
 func TestLocksOnStore(t *testing.T) {
 	t.Parallel()
 	locks(t, "TestLocksOnStore", func(seed sim.Seed) params { return drawLocks(seed).onStore() })
+}
+
+// TestLocksOnSQL is TestLocks on a database.
+func TestLocksOnSQL(t *testing.T) {
+	t.Parallel()
+	locks(t, "TestLocksOnSQL", func(seed sim.Seed) params { return drawLocks(seed).onSQL() })
 }
 
 func locks(t *testing.T, test string, draw func(sim.Seed) params) {

@@ -63,6 +63,32 @@ func TestStoreChecksAreNeeded(t *testing.T) {
 	}
 }
 
+// TestLocksOfRowsAreNeeded is TestChecksAreNeeded on a database like MySQL: statements leave out locks of rows, or the
+// identity of the server. TestComparedIsLocked is for the locks that are not here.
+func TestLocksOfRowsAreNeeded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		spoil  func(*sqlDialect)
+		storm  func(params) params
+		broken []string
+	}{
+		{"records that change are not locked", func(d *sqlDialect) { d.ChangeRecords = "" }, ticks, []string{sim.Once}},
+		{"what is made is not locked", func(d *sqlDialect) { d.ChangeSlots = "" }, ticks, []string{sim.Once}},
+		{"all servers look alike", func(d *sqlDialect) { d.Identity = "'one'" }, outages, []string{sim.Tokens, sim.Once}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			breaks(t, tt.broken, func(seed sim.Seed) params {
+				p := tt.storm(drawLocks(seed)).onMySQL()
+				tt.spoil(&p.dialect)
+				return p
+			})
+			whole(t, func(seed sim.Seed) params { return tt.storm(drawLocks(seed)).onMySQL() })
+		})
+	}
+}
+
 // TestAssumptionsAreNeeded does what the protocol assumes that nobody does, and
 // wants a promise broken.
 func TestAssumptionsAreNeeded(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/dev/sim"
 	"github.com/quorate/quorate/dev/testkit/nodetest"
+	"github.com/quorate/quorate/internal/store/single/kv"
 )
 
 // What all worlds have in common. Replicas that were rolled out have a shorter
@@ -29,6 +30,7 @@ type params struct {
 	seed            sim.Seed
 	nodes, replicas int
 	store           bool // one store on the only node
+	sql             bool // it is a database, below package sqlstore
 	jobs            int
 	length          time.Duration // ticks come due so long
 	every           time.Duration // between two ticks of a job
@@ -43,7 +45,8 @@ type params struct {
 	silent          float64       // claims of locks that are never given back
 	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
-	withoutStore    checks        // that the store leaves out
+	withoutStore    checks // that the store leaves out
+	dialect         sqlDialect
 	turns           int           // claims that a replica has under way at once; 0: the default
 	takes           time.Duration // how long a run takes, if not 0
 	brief           int           // so many runs are short, for one that is not
@@ -111,21 +114,50 @@ func (p params) onStore() params {
 	return p
 }
 
-// list has the numbers of the nodes; nil: there is a store.
-func (p params) list() []int {
-	if p.store {
-		return nil
+// statements are how many a commit takes, one after the other.
+const statements = 5
+
+// onSQL are the same on a database: MySQL, or in odd worlds SQLite.
+func (p params) onSQL() params {
+	p = p.onMySQL()
+	if p.seed%2 == 1 {
+		p.dialect = likeSQLite()
+	}
+	return p
+}
+
+// onMySQL are the same as onStore on a database. A commit may take as long as there, so each of its
+// statements takes a part of that, and the network loses as many commits.
+func (p params) onMySQL() params {
+	p = p.onStore()
+	p.sql, p.dialect = true, likeMySQL()
+	p.weather.Delay /= statements
+	p.weather.Lost /= statements
+	p.weather.Late /= statements
+	return p
+}
+
+// backend is what the processes of the world share.
+func (p params) backend() backend {
+	switch {
+	case p.sql:
+		return atStore(func(process *sim.Process) kv.Server { return newSQLClient(process.Name, process.Call, p.dialect) })
+	case p.store:
+		return atStore(func(process *sim.Process) kv.Server { return remoteStore{process} })
 	}
 	list := make([]int, p.nodes)
 	for i := range list {
 		list[i] = i
 	}
-	return list
+	return atNodes(list)
 }
 
 // machines are those of the nodes, or of the store.
 func (p params) machines() []sim.Machine {
-	if p.store {
+	switch {
+	case p.sql:
+		return []sim.Machine{newDatabase()}
+	case p.store:
 		return []sim.Machine{&storeMachine{without: p.withoutStore, clockless: p.seed%2 == 1}}
 	}
 	return machines(p.nodes, p.without)

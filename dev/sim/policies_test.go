@@ -44,6 +44,12 @@ func TestPoliciesOnStore(t *testing.T) {
 	withPolicies(t, "TestPoliciesOnStore", func(seed sim.Seed) params { return drawPolicies(seed).onStore() })
 }
 
+// TestPoliciesOnSQL is TestPolicies on a database.
+func TestPoliciesOnSQL(t *testing.T) {
+	t.Parallel()
+	withPolicies(t, "TestPoliciesOnSQL", func(seed sim.Seed) params { return drawPolicies(seed).onSQL() })
+}
+
 func withPolicies(t *testing.T, test string, draw func(sim.Seed) params) {
 	t.Helper()
 	worlds := *seeds

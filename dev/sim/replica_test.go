@@ -40,7 +40,7 @@ func (c *cluster) start(index, number, version int, clock *sim.Clock) *incarnati
 	process := c.world.NewProcess("r"+strconv.Itoa(index)+"."+strconv.Itoa(number), clock)
 	ctx, stop := context.WithCancel(context.Background())
 	l := &incarnation{cluster: c, version: version, stop: stop, ended: make(chan struct{}), ready: make(chan *scheduler.Scheduler, 1)}
-	if l.client, l.err = newClient(c.world, process, leases(version), c.params.list()); l.err != nil {
+	if l.client, l.err = newClient(c.world, process, leases(version), c.params.backend()); l.err != nil {
 		panic(l.err) // the configuration is this test's own
 	}
 	go func() {

@@ -21,6 +21,12 @@ func TestSimOnStore(t *testing.T) {
 	clusters(t, "TestSimOnStore", func(seed sim.Seed) params { return draw(seed).onStore() })
 }
 
+// TestSimOnSQL is TestSim on a database.
+func TestSimOnSQL(t *testing.T) {
+	t.Parallel()
+	clusters(t, "TestSimOnSQL", func(seed sim.Seed) params { return draw(seed).onSQL() })
+}
+
 func clusters(t *testing.T, test string, draw func(sim.Seed) params) {
 	t.Helper()
 	worlds := sized(*seeds, sample)

@@ -19,5 +19,5 @@ func TestThroughput(t *testing.T) {
 			return err
 		}
 		return mutex.Unlock(t.Context())
-	})
+	}, 1, 16)
 }

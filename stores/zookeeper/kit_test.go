@@ -84,5 +84,5 @@ func TestThroughput(t *testing.T) {
 			return err
 		}
 		return l.Unlock()
-	})
+	}, 1, 16)
 }
