@@ -223,7 +223,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	if !r.started.CompareAndSwap(false, true) {
 		return ErrRunTwice
 	}
-	probes, err := startProbes(ctx, r.settingsShown.Load().HTTP.ProbesListen, r.log, r.notReady, r.metrics)
+	probes, err := startProbes(ctx, r.settingsShown.Load().HTTP.ProbesListen, r.log, r.NotReady, r.metrics)
 	if err != nil {
 		return errors.Join(err, r.store.Close())
 	}
@@ -278,8 +278,9 @@ func (r *Replica) warnNoJobs(list []jobs.Job) {
 	}
 }
 
-// notReady says why the replica takes no ticks now; nothing if it does. It asks no node.
-func (r *Replica) notReady() []string {
+// NotReady returns why the replica takes no ticks now, one text per reason; none if it takes
+// them. It asks no store, so a probe may call it at any time, also before Run and after it.
+func (r *Replica) NotReady() []string {
 	var reasons []string
 	if r.draining.Load() {
 		reasons = append(reasons, "draining: no new ticks are taken")
