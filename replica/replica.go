@@ -146,7 +146,7 @@ func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Confi
 	}
 	nodes := func(c membership.Config) membership.Config {
 		c.Observer = counting(events{log: r.log}.nodes(), r.metrics)
-		c.Dial, c.Embedded = options.Dial, options.Embedded
+		c.Dial, c.Embedded, c.Credentials = options.Dial, options.Embedded, options.RedisCredentials
 		if fresh := c.Fresh; options.TLS != nil {
 			c.TLS = options.TLS
 			c.Fresh = func() (membership.Config, error) {
@@ -299,8 +299,8 @@ func (r *Replica) state() string {
 	return roster.StateReady
 }
 
-// An OtherServiceError is why Run refuses a replica: the namespace of its store belongs to
-// another service.
+// An OtherServiceError is why Run refuses a replica: the Namespace of its store belongs to the
+// service Kept, and the replica is of Own. These are its fields.
 type OtherServiceError = store.OtherServiceError
 
 // belong checks, before the replica publishes or claims anything, that the store is its
