@@ -31,7 +31,7 @@ type world struct {
 	alerts chan string
 }
 
-// start starts so many copies, which must drain at the end of the test.
+// startWorld starts so many copies, which must drain at the end of the test.
 func startWorld(t *testing.T, copies int) *world {
 	t.Helper()
 	w := &world{T: t, spans: tracetest.NewInMemoryExporter(), alerts: make(chan string, 100)}
