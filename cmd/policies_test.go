@@ -13,17 +13,23 @@ import (
 )
 
 // TestPolicies holds docs/policies.md to the schema: every key of a job that is
-// a policy has a row, and every value of one with a closed list; every row names
-// a test. That the test exists is seen to by TestDocs.
+// a policy has a row, and every value of one with a closed list. Tests show what the rows
+// say: testdata/policies.txt names them.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	text, rows := read(t, "../docs/policies.md"), map[string][]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)`.*$").FindAllStringSubmatch(text, -1) {
-		rows[m[1]] = append(rows[m[1]], m[0])
-		cells := strings.Split(m[0], " | ")
-		if len(cells) != 4 || !strings.Contains(cells[3], "`Test") {
-			t.Errorf("policies.md: give this row a key, a value, a sentence and a test: %s", m[0])
+	text, rows, shown := read(t, "../docs/policies.md"), map[string][]string{}, shownBy(t)
+	for _, m := range regexp.MustCompile("(?m)^\\| (`([a-z_.]+)` \\| .*) \\| .* \\|$").FindAllStringSubmatch(text, -1) {
+		rows[m[2]] = append(rows[m[2]], m[0])
+		if len(strings.Split(m[0], " | ")) != 3 {
+			t.Errorf("policies.md: give this row a key, a value and a sentence: %s", m[0])
 		}
+		if shown[m[1]] == "" {
+			t.Errorf("testdata/policies.txt: name the tests that show what policies.md says of %s", m[1])
+		}
+		delete(shown, m[1])
+	}
+	for row := range shown {
+		t.Errorf("policies.md has no row %s", row)
 	}
 	for key, values := range policies(t) {
 		if len(rows[key]) == 0 {
@@ -35,6 +41,23 @@ func TestPolicies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// shownBy reads testdata/policies.txt: the tests by the key and value of their row on the page.
+func shownBy(t *testing.T) map[string]string {
+	t.Helper()
+	shown, code := map[string]string{}, sources(t)
+	for line := range strings.Lines(read(t, "testdata/policies.txt")) {
+		at := strings.LastIndex(line, " | ")
+		row, tests := line[:at], strings.TrimSpace(line[at+3:])
+		shown[row] = tests
+		for _, name := range strings.Fields(tests) {
+			if !strings.Contains(code, "func "+name+"(") {
+				t.Errorf("testdata/policies.txt: there is no test %s", name)
+			}
+		}
+	}
+	return shown
 }
 
 // names reports whether the second cell of a row has the word.

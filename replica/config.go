@@ -66,8 +66,8 @@ import (
 // file, and its Jobs are added to those of the file.
 type Config struct {
 	// Jobs run beside those of the file. Zero values of their fields mean the defaults section of
-	// the file, or its own defaults. A job that excludes days or ends one day belongs into
-	// config.yaml.
+	// the file, or its own defaults. A Schedule of a job says what several schedules, dst, exclude,
+	// starts_at and ends_at say in a file: package schedule has an example.
 	Jobs []jobs.Job
 
 	// These are sections of config.yaml: package settings describes their fields.
@@ -90,6 +90,10 @@ type Config struct {
 	Store Store
 	// Dial, if set, replaces the network between the replica and Redis nodes.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// RedisCredentials, if set, returns the user and the password of each new connection to Redis nodes, in place of
+	// redis.username and redis.password: for the tokens of a cloud's IAM. A URL with a user or a password keeps its own. It is a
+	// CredentialsProviderContext of go-redis. Its context ends after redis.node_timeout, so let it answer from memory.
+	RedisCredentials func(ctx context.Context) (username, password string, err error)
 	// TLS, if set, is for Redis nodes with a rediss:// URL, in place of redis.tls.
 	TLS *tls.Config
 	// Embedded allows Redis nodes inside this process. For development and tests.
@@ -123,7 +127,8 @@ type Config struct {
 	File *config.File
 }
 
-// ConfigError holds every mistake of a configuration, with its place if it is in a file.
+// ConfigError holds every mistake of a configuration in its field Problems. Each has Path and Msg: what is wrong and, after
+// a semicolon, what to write instead; besides File, Line and Column if it is in a file.
 type ConfigError = config.Error
 
 // Read reads the configuration at path ($QUORATE_CONFIG or config.yaml if it is empty)

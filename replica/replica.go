@@ -146,7 +146,7 @@ func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Confi
 	}
 	nodes := func(c membership.Config) membership.Config {
 		c.Observer = counting(events{log: r.log}.nodes(), r.metrics)
-		c.Dial, c.Embedded = options.Dial, options.Embedded
+		c.Dial, c.Embedded, c.Credentials = options.Dial, options.Embedded, options.RedisCredentials
 		if fresh := c.Fresh; options.TLS != nil {
 			c.TLS = options.TLS
 			c.Fresh = func() (membership.Config, error) {
@@ -223,7 +223,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	if !r.started.CompareAndSwap(false, true) {
 		return ErrRunTwice
 	}
-	probes, err := startProbes(ctx, r.settingsShown.Load().HTTP.ProbesListen, r.log, r.notReady, r.metrics)
+	probes, err := startProbes(ctx, r.settingsShown.Load().HTTP.ProbesListen, r.log, r.NotReady, r.metrics)
 	if err != nil {
 		return errors.Join(err, r.store.Close())
 	}
@@ -278,8 +278,9 @@ func (r *Replica) warnNoJobs(list []jobs.Job) {
 	}
 }
 
-// notReady says why the replica takes no ticks now; nothing if it does. It asks no node.
-func (r *Replica) notReady() []string {
+// NotReady returns why the replica takes no ticks now, one text per reason; none if it takes
+// them. It asks no store, so a probe may call it at any time, also before Run and after it.
+func (r *Replica) NotReady() []string {
 	var reasons []string
 	if r.draining.Load() {
 		reasons = append(reasons, "draining: no new ticks are taken")
@@ -298,8 +299,8 @@ func (r *Replica) state() string {
 	return roster.StateReady
 }
 
-// An OtherServiceError is why Run refuses a replica: the namespace of its store belongs to
-// another service.
+// An OtherServiceError is why Run refuses a replica: the Namespace of its store belongs to the
+// service Kept, and the replica is of Own. These are its fields.
 type OtherServiceError = store.OtherServiceError
 
 // belong checks, before the replica publishes or claims anything, that the store is its

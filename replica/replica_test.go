@@ -274,7 +274,7 @@ func TestWrongPasswordsAreNotShown(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
 		t.Fatalf("a wrong password ends a start with %v", err)
 	}
-	for _, text := range append(r.notReady(), out.String(), err.Error()) {
+	for _, text := range append(r.NotReady(), out.String(), err.Error()) {
 		if strings.Contains(text, urlSecret) {
 			t.Errorf("the password came out: %s", text)
 		}

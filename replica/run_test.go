@@ -68,7 +68,7 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 		began := time.Now()
 		stop := start(t.Context(), r)
 		time.Sleep(5 * time.Second)
-		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "waiting for the restart grace of the nodes: no tick runs before 2000-01-01T00:00:20") {
+		if why := r.NotReady(); len(why) != 1 || !strings.HasPrefix(why[0], "waiting for the restart grace of the nodes: no tick runs before 2000-01-01T00:00:20") {
 			t.Errorf("readyz says %q during the grace", why)
 		}
 		if s := r.Snapshot().State; s != roster.StateWaiting {
@@ -78,13 +78,13 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 		if waited := first.Tick.Sub(began); waited < 20*time.Second || waited > 23*time.Second {
 			t.Errorf("the first tick that ran was %v after the start", waited)
 		}
-		if why := r.notReady(); len(why) > 0 {
+		if why := r.NotReady(); len(why) > 0 {
 			t.Errorf("readyz says %q after the grace", why)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if why := r.notReady(); len(why) == 0 || !strings.HasPrefix(why[0], "draining") {
+		if why := r.NotReady(); len(why) == 0 || !strings.HasPrefix(why[0], "draining") {
 			t.Errorf("readyz says %q after the end", why)
 		}
 		if err := r.Run(t.Context()); !errors.Is(err, ErrRunTwice) {
@@ -130,7 +130,7 @@ func TestRunWaitsForAQuorum(t *testing.T) {
 		if len(ran) > 0 {
 			t.Error("a tick ran without a quorum")
 		}
-		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "waiting for the nodes: no quorum") {
+		if why := r.NotReady(); len(why) != 1 || !strings.HasPrefix(why[0], "waiting for the nodes: no quorum") {
 			t.Errorf("readyz says %q", why)
 		}
 		minis.Start(0, true)
@@ -139,7 +139,7 @@ func TestRunWaitsForAQuorum(t *testing.T) {
 			minis.Stop(3 + i)
 		}
 		time.Sleep(10 * time.Second)
-		why := r.notReady()
+		why := r.NotReady()
 		if len(why) != 1 || !strings.HasPrefix(why[0], "no quorum") {
 			t.Errorf("readyz says %q after losing the quorum", why)
 		}
@@ -216,7 +216,7 @@ func TestAbortEndsADrain(t *testing.T) {
 			t.Error("the drain did not wait for the run")
 		default:
 		}
-		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "draining") {
+		if why := r.NotReady(); len(why) != 1 || !strings.HasPrefix(why[0], "draining") {
 			t.Errorf("readyz says %q during the drain", why)
 		}
 		if finished != 0 {

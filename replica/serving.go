@@ -98,17 +98,25 @@ func (p *probes) stop() error {
 func probeHandler(reasons func() []string, m Metrics) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := reasons(); len(why) > 0 {
-			respond(w, http.StatusServiceUnavailable, strings.Join(why, "\n"))
-			return
-		}
-		respond(w, http.StatusOK, "ok")
-	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { respondReady(w, reasons()) })
 	if m != nil {
 		mux.Handle("GET /metrics", m.Handler())
 	}
 	return mux
+}
+
+// ServeReady answers as /readyz of http.probes_listen does: 200 while the replica takes ticks, else 503
+// with the texts of NotReady, one a line. It is an [http.HandlerFunc] for the mux of a service, which may
+// serve before Run is called and until it has returned. The texts may name hosts: serve it to your probes
+// and your team, and not to the public.
+func (r *Replica) ServeReady(w http.ResponseWriter, _ *http.Request) { respondReady(w, r.NotReady()) }
+
+func respondReady(w http.ResponseWriter, notReady []string) {
+	if len(notReady) > 0 {
+		respond(w, http.StatusServiceUnavailable, strings.Join(notReady, "\n"))
+		return
+	}
+	respond(w, http.StatusOK, "ok")
 }
 
 func respond(w http.ResponseWriter, status int, text string) {
@@ -136,7 +144,7 @@ func (r *Replica) openDashboard(cfg *config.Config, options Config) error {
 
 // Shown is what a dashboard shows: see package replica/dashboard.
 func (r *Replica) Shown() view.Host {
-	shown := view.Host{ID: r.id, Version: r.version, NotReady: r.notReady, Settings: r.shownSettings, Usual: config.Default().Shown(), Logger: r.log}
+	shown := view.Host{ID: r.id, Version: r.version, NotReady: r.NotReady, Settings: r.shownSettings, Usual: config.Default().Shown(), Logger: r.log}
 	if r.store == nil {
 		return shown // while it is made
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,7 +88,7 @@ func TestReplicasOnOneStore(t *testing.T) {
 		m.Restore(stale)
 		time.Sleep(10 * time.Second)
 		for _, r := range replicas {
-			if why := strings.Join(r.notReady(), ""); !strings.Contains(why, "grace of the store") {
+			if why := strings.Join(r.NotReady(), ""); !strings.Contains(why, "grace of the store") {
 				t.Errorf("after a failover replica %s is not ready for %q", r.ID(), why)
 			}
 		}
@@ -117,7 +119,7 @@ func TestFailoverBetweenRareTicks(t *testing.T) {
 		for tick := 1; tick <= 3; tick++ {
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			if why := r.notReady(); why != nil {
+			if why := r.NotReady(); why != nil {
 				t.Errorf("30s after the failover it is not ready for %q", why)
 			}
 			time.Sleep(time.Hour)
@@ -181,21 +183,33 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 		defer start(t.Context(), r)()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if why := r.notReady(); len(why) != 1 || !strings.Contains(why[0], "waiting for the store") || !strings.Contains(why[0], "cut off") {
+		if why := r.NotReady(); len(why) != 1 || !strings.Contains(why[0], "waiting for the store") || !strings.Contains(why[0], "cut off") {
 			t.Errorf("it is not ready for %q", why)
 		}
+		served(t, r, http.StatusServiceUnavailable, "cut off\n")
 		cut.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if why := r.notReady(); why != nil {
+		if why := r.NotReady(); why != nil {
 			t.Errorf("it is not ready for %q", why)
 		}
+		served(t, r, http.StatusOK, "ok\n")
 		ran.mu.Lock()
 		defer ran.mu.Unlock()
 		if len(ran.tokens) < 20 {
 			t.Errorf("%d ticks ran", len(ran.tokens))
 		}
 	})
+}
+
+// served checks what the replica says in the mux of a service.
+func served(t *testing.T, r *Replica, status int, end string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	r.ServeReady(answer, nil)
+	if body := answer.Body.String(); answer.Code != status || !strings.HasSuffix(body, end) {
+		t.Errorf("it serves %d %q, want %d and %q at the end", answer.Code, body, status, end)
+	}
 }
 
 // Ticks of an outage are not blamed on a replica that was awake: those that got no turn, since
@@ -295,7 +309,7 @@ func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
 			full.Store(true)
 			time.Sleep(7 * time.Second) // a heartbeat, and a look
 			synctest.Wait()
-			if why := r.notReady(); len(why) != 1 || !strings.Contains(why[0], "it answers, but takes no writes") || !strings.Contains(why[0], "no space") || strings.Contains(why[0], "does not answer") {
+			if why := r.NotReady(); len(why) != 1 || !strings.Contains(why[0], "it answers, but takes no writes") || !strings.Contains(why[0], "no space") || strings.Contains(why[0], "does not answer") {
 				t.Errorf("on a full store it is not ready for %q", why)
 			}
 			if row := view.NodeRows(r.store.Inspect(t.Context()), true)[0]; row.State != view.NodeRefusing || !strings.Contains(view.Text(row.Error), "no space") {
@@ -304,7 +318,7 @@ func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
 			full.Store(false)
 			time.Sleep(15 * time.Second)
 			synctest.Wait()
-			if why := r.notReady(); why != nil {
+			if why := r.NotReady(); why != nil {
 				t.Errorf("it is not ready for %q", why)
 			}
 		}

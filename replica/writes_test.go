@@ -46,7 +46,7 @@ func TestReadyMeansThatNodesTakeWrites(t *testing.T) {
 		}
 		says := func(r *Replica, want string) {
 			t.Helper()
-			eventually(t, want, func() bool { return strings.Contains(strings.Join(r.notReady(), ""), want) })
+			eventually(t, want, func() bool { return strings.Contains(strings.Join(r.NotReady(), ""), want) })
 		}
 		const new, full = "restart grace", "it answers, but takes no writes, so it grants no ticks: it is out of memory"
 		r := run()

@@ -236,12 +236,12 @@ var only = map[string][]string{
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
 	"github.com/redis/go-redis":       {"locking/redlock", "internal/store/quorum/membership", "internal/store/quorum/client", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd"},
-	"github.com/prometheus":           {"scheduler/metrics"},
-	"go.opentelemetry.io/otel":        {"scheduler/traces"},
+	"github.com/prometheus":           {"scheduler/metrics", "examples/inservice"},
+	"go.opentelemetry.io/otel":        {"scheduler/traces", "examples/inservice"},
 	"github.com/google/jsonschema-go": {"internal/config", "internal/console/api"},
 	"go.yaml.in/yaml":                 {"internal/config", "internal/console/api", "internal/config/crontab"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
-	"github.com/jackc/pgx":            {"internal/store/single/postgres", "stores/postgres"},
+	"github.com/jackc/pgx":            {"internal/store/single/postgres", "stores/postgres", "examples/inservice"},
 }
 
 func thirdParty(f importer, imported string) string {

@@ -1,12 +1,13 @@
 // Package postgres lets a replica keep everything in PostgreSQL, in place of Redis nodes:
 //
 //	r, err := replica.New(replica.Config{
-//		Postgres: settings.Postgres{URL: "postgres://user@10.0.0.1:5432/app"},
-//		Store:    new(postgres.Store),
-//		Jobs:     …,
+//		Store: &postgres.Store{Pool: pool}, // that of the service
+//		Jobs:  …,
 //	})
 //
-// `quorate store migrate` makes the tables.
+// Without a pool the section postgres of the configuration, or settings.Postgres, has the URL.
+//
+// [Migrate] and [Init] set the database up, or `quorate store migrate` and `quorate store init`.
 package postgres
 
 import (
@@ -52,6 +53,10 @@ func (s *Store) Address() string {
 
 // Open implements [replica.Store].
 func (s *Store) Open(ctx context.Context, cluster config.Cluster) (kv.Server, error) {
+	return s.open(ctx, cluster)
+}
+
+func (s *Store) open(ctx context.Context, cluster config.Cluster) (*postgres.Store, error) {
 	kept := cluster.Postgres
 	return postgres.Open(ctx, postgres.Config{
 		URL: string(kept.URL), Expand: refs.Resolve, Pool: s.Pool,

@@ -26,8 +26,8 @@ func TestPagesShowWhatCompiles(t *testing.T) {
 			}
 		}
 	}
-	if found != 6 {
-		t.Errorf("found %d blocks, want before and after of three pages", found)
+	if found != 7 {
+		t.Errorf("found %d blocks, want before and after of three pages, and jobs made at run time", found)
 	}
 }
 

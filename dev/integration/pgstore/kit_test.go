@@ -30,7 +30,7 @@ func TestPostgres(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *world){
 		"Conforms": conforms, "ConformsBehindPgBouncer": conformsBehindPgBouncer,
 		"LedgerKits": ledgerKits, "LeastPrivileges": leastPrivileges, "HiddenTimeline": hiddenTimeline, "Secrets": secrets,
-		"Migrate": migrate, "MigrateAtOnce": migrateAtOnce, "Script": script, "NotMigrated": notMigrated, "NewerSchema": newerSchema, "OthersRights": othersRights, "OthersSchema": othersSchema,
+		"Migrate": migrate, "MigrateAtOnce": migrateAtOnce, "SetUpOnAPool": setUpOnAPool, "Script": script, "NotMigrated": notMigrated, "NewerSchema": newerSchema, "OthersRights": othersRights, "OthersSchema": othersSchema,
 		"CutOff": cutOff, "PoolerLostServer": poolerLostServer, "Patience": patience, "Exhausted": exhausted, "Settings": strongerSettings, "OddSettings": oddSettings, "RefusedSettings": refusedSettings, "ChangedSettings": changedSettings, "Views": views, "ViewsAgree": viewsAgree, "ViewsAreBarriers": viewsAreBarriers, "Commands": commandsConform, "Rows": rows, "History": history,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,14 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quorate/quorate/internal/store/single"
+	"github.com/quorate/quorate/internal/store/single/claims"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"
+	"github.com/quorate/quorate/locking"
+	store "github.com/quorate/quorate/stores/postgres"
 )
 
 // What is up to date stays as it is, with its records and its rights.
@@ -49,6 +54,41 @@ func migrateAtOnce(t *testing.T, w *world) {
 		t.Errorf("each of %d made so many steps: %v", replicas, steps)
 	}
 	wants(t, w.openIn(t, schema, w.URL()), "")
+}
+
+// A service sets the store up with its own pool: as new once, before any claim.
+func setUpOnAPool(t *testing.T, w *world) {
+	pool, err := pgxpool.New(t.Context(), w.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	const namespace = "on-a-pool"
+	for _, want := range []bool{true, false} {
+		if created, err := store.Migrate(t.Context(), pool, namespace); err != nil || created != want {
+			t.Fatalf("migrated, new tables: %v, %v, want %v", created, err, want)
+		}
+	}
+	server := open(t, postgres.Config{Pool: pool, Schema: namespace})
+	one, err := single.Open(server, claims.Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, declared := range []bool{false, true} {
+		if look, err := one.Look(t.Context()); err != nil || look.VouchesAt.IsZero() != declared {
+			t.Errorf("declared new: %v, and it grants ticks from %v on, %v", declared, look.VouchesAt, err)
+		}
+		if err := store.Init(t.Context(), pool, namespace, false); err != nil {
+			t.Error(err)
+		}
+	}
+	write(t, server, `1`)
+	if err := store.Init(t.Context(), pool, namespace, false); !errors.Is(err, locking.ErrRefused) {
+		t.Errorf("a store with claims is declared new: %v", err)
+	}
+	if _, err := store.Migrate(t.Context(), pool, "no{name"); err == nil || !strings.Contains(err.Error(), "namespace") {
+		t.Errorf("no name for a schema: %v", err)
+	}
 }
 
 // An administrator can run the script instead.

@@ -43,6 +43,15 @@ func Open(ctx context.Context, c config.Cluster, o Options) (store.Cluster, erro
 		}
 		return opened, nil
 	}
+	opened, err := One(ctx, c, o)
+	if err != nil {
+		return nil, err // not a nil *single.Cluster
+	}
+	return opened, nil
+}
+
+// One is Open for the only store of a configuration, which names no Redis.
+func One(ctx context.Context, c config.Cluster, o Options) (*single.Cluster, error) {
 	server, err := o.Server.Open(ctx, c)
 	if err != nil {
 		return nil, err

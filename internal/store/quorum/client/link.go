@@ -21,6 +21,8 @@ type Config struct {
 	// Username and Password are for nodes whose URL names none.
 	Username string
 	Password string
+	// Credentials, if not nil, returns the user and the password of a new connection, in place of those two.
+	Credentials func(ctx context.Context) (username, password string, err error)
 	// TLS is for nodes with a rediss:// URL. The server name defaults to the URL's
 	// host.
 	TLS *tls.Config

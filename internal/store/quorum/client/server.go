@@ -31,12 +31,15 @@ const maxIdle = time.Minute
 // options are those of a client whose waits all end at the deadline of the call. It
 // retries nothing: the copy of a request that seems lost may arrive after a later request.
 func options(cfg Config, u URL) *redis.Options {
-	opts := redis.Options{Addr: u.Addr, CredentialsProviderContext: func(context.Context) (username, password string, err error) {
+	opts := redis.Options{Addr: u.Addr, CredentialsProviderContext: func(ctx context.Context) (username, password string, err error) {
 		now, at, err := cfg.now(u)
-		if at.username == "" && at.password == "" {
-			return now.Username, now.Password, err
+		switch {
+		case err != nil || at.username != "" || at.password != "":
+			return at.username, at.password, err
+		case cfg.Credentials != nil:
+			return cfg.Credentials(ctx)
 		}
-		return at.username, at.password, err
+		return now.Username, now.Password, nil
 	}}
 	if u.base != nil {
 		opts = *u.base

@@ -1,6 +1,7 @@
 package membership_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,6 +51,18 @@ func TestCredentialsOfTheConfigAreForURLsWithout(t *testing.T) {
 	c.Username, c.Password = "shared", "second"
 	if err := open(t, c).Join(t.Context()); err != nil {
 		t.Error(err)
+	}
+	c.Username, c.Password = "nobody", "nothing"
+	c.Credentials = func(context.Context) (username, password string, err error) { return "shared", "second", nil }
+	if err := open(t, c).Join(t.Context()); err != nil {
+		t.Errorf("with credentials of the program: %v", err)
+	}
+	c.Nodes = c.Nodes[1:2]
+	c.Credentials = func(context.Context) (username, password string, err error) {
+		return "", "", errors.New("no token today")
+	}
+	if r := call(t, open(t, c), put, "v"); r.Err == nil {
+		t.Error("a node answers without credentials")
 	}
 }
 

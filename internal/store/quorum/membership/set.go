@@ -147,7 +147,7 @@ func Open(cfg Config) (*Set, error) {
 func clientConfig(s *Set, i int) client.Config {
 	cfg := &s.cfg
 	out := client.Config{
-		Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS, Dial: cfg.Dial, Transport: cfg.Transport,
+		Username: cfg.Username, Password: cfg.Password, Credentials: cfg.Credentials, TLS: cfg.TLS, Dial: cfg.Dial, Transport: cfg.Transport,
 		Timeout: cfg.Timeout, Patience: cfg.TTL / 4, Copies: cfg.Copies, Key: s.Key("node"), Up: cfg.Observer.Up,
 		Down: func(node string, err error) {
 			if cfg.Observer.Down != nil {

@@ -105,7 +105,7 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 	switch c := code(err); {
 	case errors.Is(err, kv.ErrNotReady), errors.Is(err, kv.ErrLogin):
 	case c == undefinedFunction, c == undefinedTable, c == undefinedSchema:
-		err = fmt.Errorf("%w in the schema %s: run `quorate store migrate` (%w)", kv.ErrNotReady, s.schema, err)
+		err = fmt.Errorf("%w in the schema %s: run `quorate store migrate`, or postgres.Migrate in your program (%w)", kv.ErrNotReady, s.schema, err)
 	case c == duplicateSchema:
 		err = fmt.Errorf("%w: %w", kv.ErrNotReady, err)
 	case c == wrongSetting:

@@ -216,7 +216,7 @@ func (s *Store) check(ctx context.Context, conn *pgxpool.Conn) error {
 	case err != nil:
 		return err
 	case version < wanted:
-		return fmt.Errorf("%w: its schema has version %d and this release needs %d: run `quorate store migrate`", kv.ErrNotReady, version, wanted)
+		return fmt.Errorf("%w: its schema has version %d and this release needs %d: run `quorate store migrate`, or postgres.Migrate in your program", kv.ErrNotReady, version, wanted)
 	}
 	s.checked.Store(true)
 	return nil

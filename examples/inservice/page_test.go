@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The page shows what is tried here: each of its blocks in Go is code of this program.
+func TestPageShowsThisProgram(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := ""
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
+			code += read(t, file)
+		}
+	}
+	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(read(t, "../../docs/in-your-service.md"), -1)
+	if len(blocks) < 5 {
+		t.Errorf("found only %d blocks", len(blocks))
+	}
+	for _, block := range blocks {
+		if !strings.Contains(code, "\n"+block[1]) {
+			t.Errorf("the page shows code that is not here:\n%s", block[1])
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
