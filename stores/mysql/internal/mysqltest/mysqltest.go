@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/quorate/quorate/dev/testkit/mariadbtest"
 	"github.com/quorate/quorate/dev/testkit/proxytest"
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/dev/testkit/servertest"
@@ -23,8 +23,7 @@ import (
 type Server struct {
 	*servertest.Process
 
-	home     servertest.Home
-	port     string
+	at       mariadbtest.Server
 	lives    int // how often it was installed
 	settings []string
 	files    []string // settings with the files of TLS
@@ -35,7 +34,7 @@ type Server struct {
 // those of its replicas.
 func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
-	s := &Server{home: servertest.NewHome(tb, "mysql"), port: servertest.FreePort(tb), settings: settings}
+	s := &Server{at: mariadbtest.New(tb), settings: settings}
 	s.front = proxytest.New(tb, s.SideAddr())
 	s.install(tb)
 	s.Start(tb)
@@ -43,42 +42,31 @@ func Start(tb testing.TB, settings ...string) *Server {
 	return s
 }
 
-func (s *Server) data() string { return filepath.Join(s.home.Dir, "data") }
-
 // install makes an empty server in place of what there was. It has another number: replicas skip what
 // they have logged themselves.
 func (s *Server) install(tb testing.TB) {
 	tb.Helper()
 	s.lives++
-	if err := os.RemoveAll(s.data()); err != nil {
+	if err := os.RemoveAll(s.at.Data()); err != nil {
 		tb.Fatal(err)
 	}
-	s.home.Run(tb, servertest.Program(tb, "mariadb-install-db", "mariadb-server"), "--no-defaults", "--datadir="+s.data(), "--tmpdir="+s.home.Dir, // servers that share one use the same names
-		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M")
+	s.at.Install(tb)
 }
 
 // Start starts the server again after Kill.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
-	args := []string{
-		"--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.home.Dir, "--bind-address=127.0.0.1", "--port=" + s.port, fmt.Sprintf("--server-id=%s%d", s.port, s.lives),
-		"--socket=" + filepath.Join(s.home.Dir, "s"), "--pid-file=" + filepath.Join(s.home.Dir, "pid"),
-		"--skip-name-resolve", "--max-connections=200", "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M",
-		"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--log-bin=binlog", "--log-slave-updates", "--binlog-format=ROW",
-	}
-	for _, setting := range slices.Concat(s.settings, s.files) {
-		args = append(args, "--"+setting)
-	}
-	s.Process = s.home.Serve(tb, servertest.Server{
-		Bin: servertest.Program(tb, "mariadbd", "mariadb-server"), Args: args, Ready: "ready for connections", Stop: syscall.SIGKILL,
-	})
+	s.Process = s.at.Serve(tb, slices.Concat([]string{
+		fmt.Sprintf("server-id=%s%d", s.at.Port, s.lives),
+		"innodb-flush-log-at-trx-commit=1", "sync-binlog=1", "log-bin=binlog", "log-slave-updates", "binlog-format=ROW",
+	}, s.settings, s.files)...)
 }
 
 // Addr is where clients reach the server, unless it is cut off.
 func (s *Server) Addr() string { return s.front.Addr() }
 
 // SideAddr is where clients reach it that are never cut off.
-func (s *Server) SideAddr() string { return "127.0.0.1:" + s.port }
+func (s *Server) SideAddr() string { return s.at.Addr() }
 
 // URL is that of the server for its root.
 func (s *Server) URL() string { return URL(s.Addr(), url.User("root")) }
@@ -175,12 +163,12 @@ func StartTLS(tb testing.TB, ca *redistest.CA) *Server {
 func (s *Server) Secure(tb testing.TB, ca *redistest.CA) {
 	tb.Helper()
 	s.Kill(tb)
-	dir := filepath.Join(s.home.Dir, "tls")
+	dir := filepath.Join(s.at.Home.Dir, "tls")
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // its user has to read it
 		tb.Fatal(err)
 	}
 	cert, key := ca.Write(tb, dir)
-	s.home.Own(tb, dir)
+	s.at.Home.Own(tb, dir)
 	s.files = []string{"ssl-ca=" + cert, "ssl-cert=" + cert, "ssl-key=" + key}
 	s.Start(tb)
 }

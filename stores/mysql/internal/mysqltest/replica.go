@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/quorate/quorate/dev/testkit/mariadbtest"
 	"github.com/quorate/quorate/dev/testkit/proxytest"
-	"github.com/quorate/quorate/dev/testkit/servertest"
 )
 
 // SemiSync are settings with which a commit waits until a replica has it, however long.
@@ -30,7 +30,7 @@ func (s *Server) awaitReplicas(tb testing.TB, wait bool) {
 // wait for it, unless a setting says so.
 func (s *Server) Replica(tb testing.TB) *Server {
 	tb.Helper()
-	r := &Server{home: servertest.NewHome(tb, "mysql"), port: servertest.FreePort(tb), settings: slices.Clone(s.settings)}
+	r := &Server{at: mariadbtest.New(tb), settings: slices.Clone(s.settings)}
 	r.front = proxytest.New(tb, r.SideAddr())
 	r.Follow(tb, s)
 	s.awaitReplicas(tb, s.semiSync())
@@ -45,7 +45,7 @@ func (s *Server) Follow(tb testing.TB, primary *Server) {
 	s.Start(tb)
 	s.awaitReplicas(tb, false)
 	s.Exec(tb, "SET GLOBAL read_only = 1", "SET GLOBAL gtid_slave_pos = ''",
-		fmt.Sprintf("CHANGE MASTER TO master_host = '127.0.0.1', master_port = %s, master_user = 'root', master_use_gtid = slave_pos, master_connect_retry = 1", primary.port),
+		fmt.Sprintf("CHANGE MASTER TO master_host = '127.0.0.1', master_port = %s, master_user = 'root', master_use_gtid = slave_pos, master_connect_retry = 1", primary.at.Port),
 		"START SLAVE")
 }
 
