@@ -92,6 +92,9 @@ func rights(t *testing.T, on *mysqltest.Server) {
 	write(t, opened(t, source{fresh: at(on.URL()), database: "shared"}), `1`) // so that it has a life
 	s := opened(t, source{fresh: at(as(on, "poor", "Geheim1")), database: "shared"})
 	_, _, read := s.Read(t.Context(), keyX)
+	if _, err := s.Version(t.Context()); !errors.Is(err, kv.ErrNotReady) || !strings.Contains(err.Error(), "--from 0") {
+		t.Errorf("without rights the version is unknown: %v, want %v and what to do", err, kv.ErrNotReady)
+	}
 	on.Exec(t, "GRANT SELECT ON shared.* TO poor")
 	_, stamp, err := s.Read(t.Context(), keyX)
 	if err != nil {

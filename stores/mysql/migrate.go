@@ -204,6 +204,9 @@ func (s *server) locked(ctx context.Context, f func(*sql.Conn) error) error {
 	return f(conn)
 }
 
+// readVersion is what errors call Version.
+const readVersion = "reading the version"
+
 // Version is the version of the tables, 0 if there are none.
 func (s *server) Version(ctx context.Context) (version int, err error) {
 	conn, err := s.connection(ctx)
@@ -212,7 +215,7 @@ func (s *server) Version(ctx context.Context) (version int, err error) {
 		version, err = s.made(ctx, conn)
 	}
 	if err != nil {
-		return 0, failure(ctx, s.database, "reading the version", err)
+		return 0, failure(ctx, s.database, readVersion, err)
 	}
 	return version, nil
 }
