@@ -64,6 +64,7 @@ checks: deps modules lint tidy-check vuln ## what CI runs besides: linters, vuln
 modules: deps ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./dev/release
+	go test -vet=off -count=1 -timeout 20m ./dev/tutorial
 	$(call each,$(filter-out .,$(MODULES)))
 
 .PHONY: proof
