@@ -10,62 +10,69 @@ SELECT kind, name, sub, IF(JSON_VALID(CONVERT(value USING utf8mb4)), CONVERT(val
 FROM {database}.records;
 
 -- entries has the parts of the key of each entry, of its record and of the engine's note. A record that
--- cannot be read harms no other: what its key says of it remains. Numbers are judged by their texts, since
--- MariaDB takes 1e9 for an integer.
+-- cannot be read harms no other: what its key says of it remains. Each table function is computed once for
+-- all that follows, since to read a document is what takes the time.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW {database}.entries AS
 SELECT n.name, -- as bytes: a condition on its text reaches the first step
     9999999999999 - CAST(LEFT(d.sub, 13) AS SIGNED) AS place,
     CONVERT(SUBSTRING_INDEX(SUBSTRING_INDEX(d.sub, ' ', 2), ' ', -1) USING utf8mb4) COLLATE utf8mb4_bin AS stream,
     CAST(CONV(SUBSTRING_INDEX(d.sub, ' ', -1), 16, 10) AS UNSIGNED) AS token,
-    e.kind COLLATE utf8mb4_bin AS kind, e.owner COLLATE utf8mb4_bin AS owner, e.unreadable, e.tick,
-    e.outcome COLLATE utf8mb4_bin AS outcome, e.reason COLLATE utf8mb4_bin AS reason, e.started, e.finished,
-    e.`trigger` COLLATE utf8mb4_bin AS `trigger`, e.replica COLLATE utf8mb4_bin AS replica, e.tries,
-    e.error COLLATE utf8mb4_bin AS error, e.parent COLLATE utf8mb4_bin AS parent
+    IF(bad.entry, NULL, e.kind) COLLATE utf8mb4_bin AS kind, IF(bad.entry, NULL, e.owner) COLLATE utf8mb4_bin AS owner,
+    bad.entry OR bad.note AS unreadable,
+    IF(bad.entry OR bad.note, NULL, e.tick) AS tick,
+    IF(bad.entry OR bad.note, NULL, e.outcome) COLLATE utf8mb4_bin AS outcome,
+    IF(bad.entry OR bad.note, NULL, e.reason) COLLATE utf8mb4_bin AS reason,
+    IF(bad.entry OR bad.note, NULL, e.`trigger`) COLLATE utf8mb4_bin AS `trigger`,
+    IF(bad.entry OR bad.note, NULL, e.started) AS started, IF(bad.entry OR bad.note, NULL, e.finished) AS finished,
+    IF(bad.entry OR bad.note, NULL, e.replica) COLLATE utf8mb4_bin AS replica, IF(bad.entry OR bad.note, NULL, e.tries) AS tries,
+    IF(bad.entry OR bad.note, NULL, e.error) COLLATE utf8mb4_bin AS error, IF(bad.entry OR bad.note, NULL, e.parent) COLLATE utf8mb4_bin AS parent
 -- First the names alone, so that a query for one job reads the entries of that job.
 FROM (SELECT DISTINCT kind, name FROM {database}.records WHERE kind = 'entry') n
 JOIN {database}.documents d ON d.kind = 'entry' AND d.name = n.name
--- The document, computed once for all that follows.
 CROSS JOIN JSON_TABLE(JSON_OBJECT('text', d.document), '$' COLUMNS (document LONGTEXT CHARACTER SET utf8mb4 PATH '$.text')) t
-CROSS JOIN JSON_TABLE(
-    CASE
-    WHEN NOT COALESCE( -- no entry, or that of another key
-        JSON_TYPE(JSON_EXTRACT(t.document, '$.kind')) = 'STRING'
-        AND JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.kind')) IN ('S', 'F', 'R', 'L', 'N')
-        AND CONCAT_WS(' ', JSON_TYPE(JSON_EXTRACT(t.document, '$.stream')), JSON_TYPE(JSON_EXTRACT(t.document, '$.owner'))) REGEXP '^( |STRING|NULL)*$'
-        AND CONCAT_WS('', JSON_EXTRACT(t.document, '$.tick')) REGEXP '^[0-9]{1,15}$'
-        AND COALESCE(JSON_EXTRACT(t.document, '$.token', '$.rank'), '[]') REGEXP '^.([0-9]+|, |null)*.$'
-        AND CAST(CONCAT(
-            LPAD(GREATEST(0, 9999999999999 - CAST(JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.tick')) AS SIGNED)), 13, '0'), ' ',
-            JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.stream')), ' ',
-            LPAD(LOWER(HEX(CAST(COALESCE(JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.token')), '0') AS UNSIGNED))), 16, '0')) AS BINARY) = d.sub, FALSE)
-        THEN '{"unreadable": true}'
-    WHEN NOT COALESCE( -- no note that this release reads
-        CONCAT_WS(' ', JSON_TYPE(JSON_EXTRACT(t.document, '$.note')), JSON_TYPE(JSON_EXTRACT(t.document, '$.note.reason'))) REGEXP '^( |OBJECT|NULL)*$'
-        AND CONCAT_WS(' ', JSON_TYPE(JSON_EXTRACT(t.document, '$.note.outcome')), JSON_TYPE(JSON_EXTRACT(t.document, '$.note.reason.c')),
-            JSON_TYPE(JSON_EXTRACT(t.document, '$.note.trigger')), JSON_TYPE(JSON_EXTRACT(t.document, '$.note.replica')),
-            JSON_TYPE(JSON_EXTRACT(t.document, '$.note.error')), JSON_TYPE(JSON_EXTRACT(t.document, '$.note.parent'))) REGEXP '^( |STRING|NULL)*$'
-        AND COALESCE(JSON_EXTRACT(t.document, '$.note.v', '$.note.tick', '$.note.started', '$.note.finished', '$.note.tries'), '[]')
-            REGEXP '^.(-?[0-9]+|, |null)*.$'
-        AND CAST(COALESCE(JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.note.v')), '0') AS SIGNED) <= 2
-        AND CAST(COALESCE(JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.note.tick')), '0') AS SIGNED) BETWEEN 0 AND 253402300799999
-        AND CAST(COALESCE(JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.note.started')), '0') AS SIGNED) BETWEEN 0 AND 253402300799999
-        AND CAST(COALESCE(JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.note.finished')), '0') AS SIGNED) BETWEEN 0 AND 253402300799999, FALSE)
-        THEN JSON_OBJECT('unreadable', TRUE, 'kind', JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.kind')), 'owner', JSON_UNQUOTE(JSON_EXTRACT(t.document, '$.owner')))
-    ELSE t.document END,
-    '$' COLUMNS (
-        unreadable INT EXISTS PATH '$.unreadable',
-        kind VARCHAR(1) CHARACTER SET utf8mb4 PATH '$.kind',
-        owner VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.owner',
-        tick BIGINT PATH '$.note.tick',
-        outcome VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note.outcome',
-        reason VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note.reason.c',
-        started BIGINT PATH '$.note.started',
-        finished BIGINT PATH '$.note.finished',
-        `trigger` VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note.trigger',
-        replica TEXT CHARACTER SET utf8mb4 PATH '$.note.replica',
-        tries BIGINT PATH '$.note.tries',
-        error LONGTEXT CHARACTER SET utf8mb4 PATH '$.note.error',
-        parent TEXT CHARACTER SET utf8mb4 PATH '$.note.parent')) e;
+CROSS JOIN JSON_TABLE(COALESCE(t.document, '{}'), '$' COLUMNS (
+    kind VARCHAR(16) CHARACTER SET utf8mb4 PATH '$.kind',
+    stream VARCHAR(1024) CHARACTER SET utf8mb4 PATH '$.stream',
+    place BIGINT PATH '$.tick',
+    token BIGINT UNSIGNED PATH '$.token',
+    owner VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.owner',
+    version BIGINT PATH '$.note.v',
+    tick BIGINT PATH '$.note.tick',
+    outcome VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note.outcome',
+    reason VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note.reason.c',
+    `trigger` VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note.trigger',
+    started BIGINT PATH '$.note.started',
+    finished BIGINT PATH '$.note.finished',
+    replica TEXT CHARACTER SET utf8mb4 PATH '$.note.replica',
+    tries BIGINT PATH '$.note.tries',
+    error LONGTEXT CHARACTER SET utf8mb4 PATH '$.note.error',
+    parent TEXT CHARACTER SET utf8mb4 PATH '$.note.parent')) e
+-- What tells the types of these: a column would take a text for a number, and a number for a text.
+CROSS JOIN JSON_TABLE(JSON_OBJECT(
+    'texts', CONCAT('', JSON_EXTRACT(t.document, '$.kind', '$.stream', '$.owner')),
+    'numbers', CONCAT('', JSON_EXTRACT(t.document, '$.tick', '$.token', '$.rank')),
+    'note', CONCAT_WS(' ', JSON_TYPE(JSON_EXTRACT(t.document, '$.note')), JSON_TYPE(JSON_EXTRACT(t.document, '$.note.reason'))),
+    'note_error', COALESCE(JSON_TYPE(JSON_EXTRACT(t.document, '$.note.error')), 'NULL'),
+    'note_texts', CONCAT('', JSON_EXTRACT(t.document, '$.note.outcome', '$.note.reason.c', '$.note.trigger', '$.note.replica', '$.note.parent')),
+    'note_numbers', CONCAT('', JSON_EXTRACT(t.document, '$.note.v', '$.note.tick', '$.note.started', '$.note.finished', '$.note.tries'))), '$' COLUMNS (
+    texts TEXT CHARACTER SET utf8mb4 PATH '$.texts', numbers TEXT CHARACTER SET utf8mb4 PATH '$.numbers',
+    note VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note', note_error VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.note_error',
+    note_texts TEXT CHARACTER SET utf8mb4 PATH '$.note_texts', note_numbers TEXT CHARACTER SET utf8mb4 PATH '$.note_numbers')) types
+CROSS JOIN JSON_TABLE(JSON_OBJECT(
+    'entry', IF(COALESCE( -- an entry, and that of the key. Numbers are judged by their texts, since MariaDB takes 1e9 for an integer.
+        CONCAT_WS(' ', JSON_TYPE(JSON_EXTRACT(types.texts, '$[0]')), JSON_TYPE(JSON_EXTRACT(types.texts, '$[1]')), JSON_TYPE(JSON_EXTRACT(types.texts, '$[2]')))
+            REGEXP '^STRING STRING( STRING| NULL)?$'
+        AND e.kind COLLATE utf8mb4_bin IN ('S', 'F', 'R', 'L', 'N')
+        AND types.numbers REGEXP '^.([0-9]{1,20}|, |null)*.$' AND e.place BETWEEN 0 AND 253402300799999
+        AND CAST(CONCAT(LPAD(GREATEST(0, 9999999999999 - e.place), 13, '0'), ' ', e.stream, ' ', LPAD(LOWER(HEX(COALESCE(e.token, 0))), 16, '0')) AS BINARY) = d.sub, FALSE), 0, 1),
+    'note', IF(COALESCE( -- a note that this release reads
+        types.note REGEXP '^( |OBJECT|NULL)*$' AND types.note_error IN ('STRING', 'NULL')
+        AND CONCAT_WS(' ', JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[0]')), JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[1]')), JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[2]')),
+            JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[3]')), JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[4]'))) REGEXP '^( |STRING|NULL)*$'
+        AND COALESCE(types.note_numbers, '[]') REGEXP '^.(-?[0-9]{1,20}|, |null)*.$' AND COALESCE(e.version, 0) <= 2
+        AND COALESCE(e.tick, 0) BETWEEN 0 AND 253402300799999 AND COALESCE(e.started, 0) BETWEEN 0 AND 253402300799999
+        AND COALESCE(e.finished, 0) BETWEEN 0 AND 253402300799999, FALSE), 0, 1)), '$' COLUMNS (
+    entry INT PATH '$.entry', note INT PATH '$.note')) bad;
 
 -- holders has the owners of claims that are open and whose lease lasts: their runs have not ended.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW {database}.holders AS
