@@ -64,7 +64,7 @@ CROSS JOIN JSON_TABLE(JSON_OBJECT(
             REGEXP '^STRING STRING( STRING| NULL)?$'
         AND e.kind COLLATE utf8mb4_bin IN ('S', 'F', 'R', 'L', 'N')
         AND types.numbers REGEXP '^.([0-9]{1,20}|, |null)*.$' AND e.place BETWEEN 0 AND 253402300799999
-        AND CAST(CONCAT(LPAD(GREATEST(0, 9999999999999 - e.place), 13, '0'), ' ', e.stream, ' ', LPAD(LOWER(HEX(COALESCE(e.token, 0))), 16, '0')) AS BINARY) = d.sub, FALSE), 0, 1),
+        AND CAST(CONCAT(LPAD(GREATEST(0, 9999999999999 - e.place), 13, '0'), ' ', e.stream, ' ', LPAD(LOWER(HEX(CAST(COALESCE(e.token, 0) AS UNSIGNED))), 16, '0')) AS BINARY) = d.sub, FALSE), 0, 1),
     'note', IF(COALESCE( -- a note that this release reads
         types.note REGEXP '^( |OBJECT|NULL)*$' AND types.note_error IN ('STRING', 'NULL')
         AND CONCAT_WS(' ', JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[0]')), JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[1]')), JSON_TYPE(JSON_EXTRACT(types.note_texts, '$[2]')),
