@@ -66,6 +66,7 @@ checks: deps modules lint tidy-check vuln stores ## what CI runs besides: linter
 modules: deps ## the tests with promtool, systemd, PostgreSQL, a browser and other clients
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./dev/release
+	go test -vet=off -count=1 -timeout 20m ./dev/tutorial
 	$(call each,$(filter-out . ./stores/%,$(MODULES)))
 
 stores: deps ## the tests of the stores that are modules of their own

@@ -250,6 +250,11 @@ quorum of its nodes, does not answer.`,
 			if err != nil {
 				return err
 			}
+			for _, row := range c.Rows {
+				for i, f := range row.Findings {
+					row.Findings[i].Text = a.own(f.Text)
+				}
+			}
 			if err := cmp.Or(printCheckup(a.Out, c, a.format), c.Silent()); err != nil || !c.Unwell() {
 				return err
 			}

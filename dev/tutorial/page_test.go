@@ -18,6 +18,8 @@ type block struct {
 	// output is the text block that follows a block of commands.
 	output string
 	line   int
+	// box: it is in a box, and stands for the block before it with another database.
+	box bool
 }
 
 var (
@@ -41,6 +43,7 @@ func blocksIn(t *testing.T, page, text string) (list []block) {
 	t.Helper()
 	for _, at := range fence.FindAllStringSubmatchIndex(text, -1) {
 		found := block{language: text[at[2]:at[3]], text: text[at[4]:at[5]], line: 1 + strings.Count(text[:at[0]], "\n")}
+		found.box = strings.Count(text[:at[0]], "<details>") > strings.Count(text[:at[0]], "</details>")
 		if m := fileName.FindStringSubmatch(text[:at[0]]); m != nil {
 			found.adds, found.file = strings.HasPrefix(m[1], "Add"), m[2]
 		}
@@ -52,6 +55,19 @@ func blocksIn(t *testing.T, page, text string) (list []block) {
 			list[last].output = found.text
 		default:
 			t.Fatalf("%s:%d: this block is no commands, no output of commands, and no file", page, found.line)
+		}
+	}
+	return list
+}
+
+// chosen are the blocks for those who open the boxes, or for those who do not.
+func chosen(blocks []block, boxes bool) (list []block) {
+	for _, b := range blocks {
+		switch {
+		case !b.box:
+			list = append(list, b)
+		case boxes:
+			list[len(list)-1] = b
 		}
 	}
 	return list

@@ -6,35 +6,49 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/dev/testkit/mariadbtest"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
 )
 
 const page = "../../docs/tutorial.md"
 
-// TestTutorial follows the tutorial with three real replicas and a PostgreSQL.
+// TestTutorial follows the tutorial with three real replicas on PostgreSQL.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
-	blocks := blocksOf(t, page)
+	var address string
+	if !testing.Short() {
+		address = pgtest.Start(t).URL()
+	}
+	followTutorial(t, false, "DATABASE_URL="+address)
+}
+
+// TestTutorialOnMariaDB does so with what the boxes say.
+func TestTutorialOnMariaDB(t *testing.T) {
+	t.Parallel()
+	var address []string
+	if !testing.Short() {
+		s := mariadbtest.Start(t)
+		s.Query(t, "SET PASSWORD FOR root@'127.0.0.1' = PASSWORD('secret')")
+		address = []string{"MYSQL_TCP_PORT=" + s.Port}
+	}
+	followTutorial(t, true, address...)
+}
+
+// followTutorial follows the page, with its boxes or without.
+func followTutorial(t *testing.T, boxes bool, environ ...string) {
+	t.Helper()
+	blocks := chosen(blocksOf(t, page), boxes)
 	if testing.Short() {
 		blocks = withoutServers(blocks)
 	}
 	if len(blocks) < 10 {
 		t.Fatalf("found only %d blocks", len(blocks))
 	}
-	s := newShell(t, environment(t)...)
+	s := newShell(t, append([]string{"GOWORK=off"}, environ...)...)
 	for _, b := range blocks {
 		s.follow(b)
 		s.afterwards(b)
 	}
-}
-
-func environment(t *testing.T) []string {
-	t.Helper()
-	environ := []string{"GOWORK=off", "DATABASE_URL="}
-	if !testing.Short() {
-		environ = append(environ, "DATABASE_URL="+pgtest.Start(t).URL())
-	}
-	return environ
 }
 
 // afterwards follows the shell into another folder, and makes a new module use this checkout.
@@ -48,7 +62,9 @@ func (s *shell) afterwards(b block) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.run("go mod edit -replace 'github.com/quorate/quorate=" + root + "'\n")
+		for _, module := range []string{"", "/stores/mysql"} {
+			s.run("go mod edit -replace 'github.com/quorate/quorate" + module + "=" + root + module + "'\n")
+		}
 	}
 }
 

@@ -203,8 +203,11 @@ func refusedLogin(err error) (why, advice string) {
 
 // aboutRights says what to do about a missing right. The server names the object.
 func aboutRights(call, database string) string {
-	if call == "migrate" {
+	switch call {
+	case "migrate":
 		return "the user may not make the database or its tables: see `GRANT ALL ON " + database + ".*`"
+	case readVersion:
+		return "the user may not read which tables there are: with --print add --from 0 if there are none, else use the URL of their owner"
 	}
 	return "the user lacks rights: the GRANT statements of `quorate store migrate --print --role` give them"
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"encoding/hex"
 	"fmt"
@@ -24,8 +25,10 @@ var migrations embed.FS
 // Migrations are all steps, in order.
 func Migrations() []kv.Migration { return kv.MigrationsIn(migrations) }
 
-// SQL before all migrations, and after each one. The table of the steps is made first.
+// SQL before all migrations, and after each one. The table of the steps is made first. Views keep how the
+// session that made them read texts.
 const (
+	readTexts    = "SET NAMES utf8mb4, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';\n"
 	makeDatabase = "CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4;\n"
 	makeSteps    = `CREATE TABLE IF NOT EXISTS {database}.migrations (
     version int          NOT NULL,
@@ -50,7 +53,7 @@ const refuseOthers = "-- Ends here, with an unknown column, if the database has 
 // empty name is [DefaultDatabase].
 func Script(database string, from int) string {
 	var all strings.Builder
-	all.WriteString("SET NAMES utf8mb4;\n")
+	all.WriteString(readTexts)
 	if from == 0 {
 		all.WriteString(makeDatabase + refuseOthers + makeSteps)
 	}
@@ -70,11 +73,13 @@ func in(database, text string) string {
 // quoted is the name of a database or a table.
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// grants let replicas work. To lock a row takes the right to change it.
+// grants let replicas work, and people read the views. To lock a row takes the right to change it.
 const grants = `GRANT SELECT, INSERT, UPDATE, DELETE ON {database}.records TO {role};
 GRANT SELECT, INSERT, UPDATE ON {database}.slots TO {role};
 GRANT SELECT, UPDATE ON {database}.life TO {role};
 GRANT SELECT ON {database}.migrations TO {role};
+GRANT SELECT ON {database}.runs TO {role};
+GRANT SELECT ON {database}.ticks TO {role};
 `
 
 // Grants is the SQL that lets a user, or a role, do what a replica does, and no more. The role is a name, for
@@ -121,7 +126,7 @@ func (s *server) Migrate(ctx context.Context) (made []kv.Migration, err error) {
 			}
 		}
 		for _, m := range Migrations()[from:] {
-			step := in(s.database, m.SQL+fmt.Sprintf(afterStep, m.Version, m.Name, requiredVersion))
+			step := in(s.database, readTexts+m.SQL+fmt.Sprintf(afterStep, m.Version, m.Name, requiredVersion))
 			for _, statement := range statements(step) {
 				if _, err := conn.ExecContext(ctx, statement); err != nil {
 					return fmt.Errorf("%s: %w", m.Name, err)
@@ -166,8 +171,8 @@ func (s *server) begin(ctx context.Context, conn *sql.Conn) error {
 // migrateLock is how long a migration waits for another one whose caller has no deadline.
 const migrateLock = 10 * time.Minute
 
-// locked runs f on a connection, and lets no other migration of the database run meanwhile. The server
-// releases the lock with the connection.
+// locked runs f on a connection, and lets no other migration of the database run meanwhile. Nobody else gets
+// the connection afterwards, since f may change the settings of its session.
 func (s *server) locked(ctx context.Context, f func(*sql.Conn) error) error {
 	conn, err := s.connection(ctx)
 	if err != nil {
@@ -183,9 +188,15 @@ func (s *server) locked(ctx context.Context, f func(*sql.Conn) error) error {
 	if got.Int64 != 1 {
 		return meaning{fmt.Errorf("another migration has not ended within %v", migrateLock), kv.ErrLocked}
 	}
-	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK(?)", lock) }()
+	defer func() {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK(?)", lock)
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}()
 	return f(conn)
 }
+
+// readVersion is what errors call Version.
+const readVersion = "reading the version"
 
 // Version is the version of the tables, 0 if there are none.
 func (s *server) Version(ctx context.Context) (version int, err error) {
@@ -195,7 +206,7 @@ func (s *server) Version(ctx context.Context) (version int, err error) {
 		version, err = s.made(ctx, conn)
 	}
 	if err != nil {
-		return 0, failure(ctx, s.database, "reading the version", err)
+		return 0, failure(ctx, s.database, readVersion, err)
 	}
 	return version, nil
 }

@@ -18,7 +18,8 @@
 // # Tables
 //
 // The table "records" has all records, by kind, name and sub. The table "slots" has 1,040 rows that are
-// locked in place of records that do not exist, and from which versions are drawn.
+// locked in place of records that do not exist, and from which versions are drawn. The views "runs" and "ticks"
+// have the ledger with typed columns, for people and their tools.
 //
 // # Transactions
 //

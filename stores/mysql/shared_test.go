@@ -22,6 +22,7 @@ func TestServer(t *testing.T) {
 		"Migrate": migrateAgain, "MigrateAtOnce": migrateAtOnce, "MigrateAfterACrash": migrateAfterACrash, "Script": script,
 		"OthersTables": othersTables, "NotMigrated": notMigrated, "NewerTables": newerTables, "Engines": engines,
 		"Rights": rights, "Logins": logins, "Full": exhausted, "Locked": locked, "Lost": lost, "Silent": silent, "Pauses": pauses,
+		"Views": views, "ViewsAgree": viewsAgree, "ViewsReadOneJob": viewsReadOneJob,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, on) })
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorate/quorate/dev/testkit/kvtest"
 	"github.com/quorate/quorate/dev/testkit/pgtest"
+	"github.com/quorate/quorate/dev/testkit/storetest"
 	"github.com/quorate/quorate/internal/store/single/kv"
 	"github.com/quorate/quorate/internal/store/single/postgres"
 )
@@ -60,7 +61,7 @@ func oddSettings(t *testing.T, w *world) {
 	})
 	t.Run("Views", func(t *testing.T) {
 		s := backend(at).New(t)
-		storeLedger(t, s)
+		storetest.StoreLedger(t, s)
 		var text string
 		query := fmt.Sprintf(`SELECT error FROM "Odd %d".runs WHERE job = 'report' AND token = 1`, schemas)
 		if err := connect(t, at+"&client_encoding=UTF8").QueryRow(t.Context(), query).Scan(&text); err != nil || text != "it broke: \\u0000 \ufffd\ufffd" {
@@ -71,7 +72,7 @@ func oddSettings(t *testing.T, w *world) {
 		w.Psql(t, at+"&options=-c%20idle_in_transaction_session_timeout%3D0", postgres.Script("Odd script", 0))
 		s := open(t, postgres.Config{URL: at, Schema: "Odd script"})
 		write(t, s, `"é"`)
-		storeLedger(t, s)
+		storetest.StoreLedger(t, s)
 		var text string
 		if err := connect(t, at+"&client_encoding=UTF8").QueryRow(t.Context(), `SELECT error FROM "Odd script".runs WHERE job = 'report' AND token = 1`).Scan(&text); err != nil || text != "it broke: \\u0000 \ufffd\ufffd" {
 			t.Errorf("the error is %q, %v", text, err)

@@ -76,3 +76,9 @@ func (s *Server) Addr() string { return "127.0.0.1:" + s.Port }
 
 // URL is that of the server for its root.
 func (s *Server) URL() string { return "mysql://root@" + s.Addr() + "/" }
+
+// Query runs statements as root with the program mariadb.
+func (s *Server) Query(tb testing.TB, statements string) {
+	tb.Helper()
+	s.Home.Run(tb, servertest.Program(tb, "mariadb", "mariadb-client"), "--no-defaults", "--user=root", "--socket="+filepath.Join(s.Home.Dir, "s"), "--execute="+statements)
+}
