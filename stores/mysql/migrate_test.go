@@ -1,13 +1,19 @@
 package mysql
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/internal/store/single/kv"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica"
 	"github.com/quorate/quorate/stores/mysql/internal/mysqltest"
 )
 
@@ -138,6 +144,20 @@ func notMigrated(t *testing.T, on *mysqltest.Server) {
 	on.Exec(t, "DROP DATABASE later")
 	if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, kv.ErrNotReady) {
 		t.Errorf("without its tables: %v", err)
+	}
+}
+
+// Findings of `store check` name the program that has this store.
+func checkNamesProgram(t *testing.T, on *mysqltest.Server) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte("namespace: nowhere\nmysql: {url: '"+on.URL()+"'}\njobs: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.App{Name: "quorate-mysql", Registry: jobs.NewRegistry(), Stores: []replica.Store{new(Store)}, In: strings.NewReader(""), Out: &out, Err: &out}.
+		Exec(t.Context(), []string{"store", "check", "--config", path})
+	if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, "run `quorate-mysql store migrate`") {
+		t.Errorf("store check says %s", said)
 	}
 }
 

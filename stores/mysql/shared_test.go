@@ -20,7 +20,7 @@ func TestServer(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *mysqltest.Server){
 		"RefusedSettings": refusedSettings, "ServicesSessions": servicesSessions,
 		"Migrate": migrateAgain, "MigrateAtOnce": migrateAtOnce, "MigrateAfterACrash": migrateAfterACrash, "Script": script,
-		"OthersTables": othersTables, "NotMigrated": notMigrated, "NewerTables": newerTables, "Engines": engines,
+		"OthersTables": othersTables, "NotMigrated": notMigrated, "CheckNamesProgram": checkNamesProgram, "NewerTables": newerTables, "Engines": engines,
 		"Rights": rights, "Logins": logins, "Full": exhausted, "Locked": locked, "Lost": lost, "Silent": silent, "Pauses": pauses,
 		"Views": views, "ViewsAgree": viewsAgree, "ViewsReadOneJob": viewsReadOneJob,
 	} {
