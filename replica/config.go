@@ -90,9 +90,10 @@ type Config struct {
 	Store Store
 	// Dial, if set, replaces the network between the replica and Redis nodes.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// RedisCredentials, if set, returns the user and the password of each new connection to Redis nodes, in place of
-	// redis.username and redis.password: for the tokens of a cloud's IAM. A URL with a user or a password keeps its own. It is a
-	// CredentialsProviderContext of go-redis. Its context ends after redis.node_timeout, so let it answer from memory.
+	// RedisCredentials, if set, returns the user and the password of each new connection to Redis
+	// nodes, in place of redis.username and redis.password: for the tokens of a cloud's IAM. A URL
+	// with a user or a password keeps its own. It is a CredentialsProviderContext of go-redis. Its
+	// context ends after redis.node_timeout, so let it answer from memory.
 	RedisCredentials func(ctx context.Context) (username, password string, err error)
 	// TLS, if set, is for Redis nodes with a rediss:// URL, in place of redis.tls.
 	TLS *tls.Config
@@ -127,8 +128,9 @@ type Config struct {
 	File *config.File
 }
 
-// ConfigError holds every mistake of a configuration in its field Problems. Each has Path and Msg: what is wrong and, after
-// a semicolon, what to write instead; besides File, Line and Column if it is in a file.
+// ConfigError holds every mistake of a configuration in its field Problems. Each has Path and
+// Msg: what is wrong and, after a semicolon, what to write instead. If it is in a file, it has
+// File, Line and Column, too.
 type ConfigError = config.Error
 
 // Read reads the configuration at path ($QUORATE_CONFIG or config.yaml if it is empty)
