@@ -5,8 +5,8 @@ const (
 	mySQL    = onMySQL + "/mysql.go"
 )
 
-// onSQL is clients of locks on the simulated database.
-var onSQL = in(sim, "TestLocksOnSQL").with("-claims=20000").saying("broken: ")
+// onSQL is clients of locks on the simulated database, in some 200 worlds.
+var onSQL = in(sim, "TestLocksOnSQL").with("-claims=50000").saying("broken: ")
 
 var sqlDatabases = promise{
 	page: "stores.md",
@@ -36,7 +36,7 @@ var sqlDatabases = promise{
 		{"sqlstore: a COMMIT without an answer was made", onSQL, []edit{
 			{sqlstore + "commit.go", "\"COMMIT\"); err != nil {", "\"COMMIT\"); err != nil && ctx.Err() == nil {"},
 		}},
-		{"sqlstore: another server has the same life", onSQL, []edit{
+		{"sqlstore: another server has the same life", in(sim, "TestLocksOfRowsAreNeeded").saying("seed"), []edit{
 			{sqlstore + "sqlstore.go", "now.server != now.identity || ", ""},
 		}},
 		{"sqlstore: compared records are not locked", in(sim, "TestComparedIsLocked"), []edit{
