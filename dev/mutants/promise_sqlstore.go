@@ -34,16 +34,19 @@ var sqlDatabases = promise{
 			{sqlstore + "plan.go", "return c.Wanted <= 0 || c.Op == groups.Delete", "return c.Op == groups.Delete"},
 		}},
 		{"sqlstore: a COMMIT without an answer was made", onSQL, []edit{
-			{sqlstore + "commit.go", "\"COMMIT\"); err != nil {", "\"COMMIT\"); err != nil && ctx.Err() == nil {"},
+			{sqlstore + "commit.go", "	return errors.Join(rows.Err(), rows.Close())\n}\n\n// lost", "	if ctx.Err() != nil {\n		return nil\n	}\n	return errors.Join(rows.Err(), rows.Close())\n}\n\n// lost"},
+		}},
+		{"sqlstore: a COMMIT without an answer was not made", onSQL, []edit{
+			{sqlstore + "commit.go", "	return errors.Join(rows.Err(), rows.Close())\n}\n\n// lost", "	if err := rows.Err(); err != nil {\n		return groups.Unsent{Err: err}\n	}\n	return rows.Close()\n}\n\n// lost"},
 		}},
 		{"sqlstore: another server has the same life", in(sim, "TestLocksOfRowsAreNeeded").saying("seed"), []edit{
 			{sqlstore + "sqlstore.go", "now.server != now.identity || ", ""},
 		}},
 		{"sqlstore: compared records are not locked", in(sim, "TestComparedIsLocked"), []edit{
-			{sqlstore + "plan.go", "records(p.comparedRecords, t.CompareRecords)", `records(p.comparedRecords, "")`},
+			{sqlstore + "plan.go", "addRecords(p.comparedRecords, t.CompareRecords)", `addRecords(p.comparedRecords, "")`},
 		}},
 		{"sqlstore: what must not be made is not locked", in(sim, "TestComparedIsLocked"), []edit{
-			{sqlstore + "plan.go", "slots(p.comparedSlots, t.CompareSlots)", `slots(p.comparedSlots, "")`},
+			{sqlstore + "plan.go", "addSlots(p.comparedSlots, t.CompareSlots)", `addSlots(p.comparedSlots, "")`},
 		}},
 		{"mysql: compared records are not locked", in(onMySQL, "TestKits").with("-short"), []edit{
 			{mySQL, "CompareRecords: share,", "CompareRecords: \"\","},

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -33,9 +34,13 @@ func newSQLClient(name string, send func(context.Context, sim.Request) ([]string
 	c := &sqlClient{db: sql.OpenDB(&sqlConnector{name: name, send: send})}
 	c.db.SetMaxOpenConns(mostConns)
 	c.db.SetMaxIdleConns(mostConns)
-	c.Store = sqlstore.New(sqlstore.Config{
+	config := sqlstore.Config{
 		Dialect: c, Texts: d.Texts, Slots: d.slots, Limits: kv.Limits{Keys: 500, Bytes: 4 << 20}, Timeout: timeout, Conns: mostConns,
-	})
+	}
+	if d.slots > 1 { // as drivers of servers
+		config.Answered = func(err error) bool { return errors.As(err, new(sqlError)) }
+	}
+	c.Store = sqlstore.New(config)
 	return c
 }
 
@@ -142,13 +147,24 @@ func (c *sqlConn) ExecContext(ctx context.Context, text string, args []driver.Na
 	return driver.ResultNoRows, err
 }
 
-// QueryContext implements driver.QueryerContext.
+// QueryContext implements driver.QueryerContext. A text may have several statements: none is made behind one that
+// fails. All are made here, since the caller of NextResultSet holds a mutex, and time would stand still.
 func (c *sqlConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	fields, err := c.call(ctx, text, args)
-	if err != nil {
-		return nil, err
+	r := &sqlRows{}
+	for _, one := range strings.Split(text, "; ") {
+		params := strings.Count(one, "?")
+		fields, err := c.call(ctx, one, args[:params])
+		if r.failed = err; err != nil {
+			break
+		}
+		if args = args[params:]; strings.HasPrefix(one, "SELECT") {
+			r.more = append(r.more, fields)
+		}
 	}
-	return &sqlRows{fields}, nil
+	if len(r.more) == 0 {
+		return nil, r.failed
+	}
+	return r, r.NextResultSet()
 }
 
 // IsValid implements driver.Validator.
@@ -170,8 +186,24 @@ func (*sqlConn) Prepare(string) (driver.Stmt, error) { return nil, errNoStatemen
 // Begin implements driver.Conn.
 func (*sqlConn) Begin() (driver.Tx, error) { return nil, errNoStatements }
 
-// sqlRows are an answer, six columns a row.
-type sqlRows struct{ fields []string }
+// sqlRows are the rows of a statement, six columns each.
+type sqlRows struct {
+	fields []string
+	more   [][]string // of the statements behind it
+	failed error      // of the one behind those
+}
+
+// HasNextResultSet implements driver.RowsNextResultSet.
+func (r *sqlRows) HasNextResultSet() bool { return len(r.more) > 0 || r.failed != nil }
+
+// NextResultSet implements driver.RowsNextResultSet.
+func (r *sqlRows) NextResultSet() error {
+	if len(r.more) == 0 {
+		return cmp.Or(r.failed, io.EOF)
+	}
+	r.fields, r.more = r.more[0], r.more[1:]
+	return nil
+}
 
 // Columns implements driver.Rows.
 func (*sqlRows) Columns() []string {
@@ -196,4 +228,6 @@ func (r *sqlRows) Next(values []driver.Value) error {
 var (
 	_ kv.Server        = (*sqlClient)(nil)
 	_ sqlstore.Dialect = (*sqlClient)(nil)
+
+	_ driver.RowsNextResultSet = (*sqlRows)(nil)
 )
