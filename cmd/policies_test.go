@@ -51,7 +51,7 @@ func shownBy(t *testing.T) map[string]string {
 		at := strings.LastIndex(line, " | ")
 		row, tests := line[:at], strings.TrimSpace(line[at+3:])
 		shown[row] = tests
-		for _, name := range strings.Fields(tests) {
+		for name := range strings.FieldsSeq(tests) {
 			if !strings.Contains(code, "func "+name+"(") {
 				t.Errorf("testdata/policies.txt: there is no test %s", name)
 			}

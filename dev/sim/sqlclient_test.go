@@ -151,7 +151,7 @@ func (c *sqlConn) ExecContext(ctx context.Context, text string, args []driver.Na
 // fails. All are made here, since the caller of NextResultSet holds a mutex, and time would stand still.
 func (c *sqlConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	r := &sqlRows{}
-	for _, one := range strings.Split(text, "; ") {
+	for one := range strings.SplitSeq(text, "; ") {
 		params := strings.Count(one, "?")
 		fields, err := c.call(ctx, one, args[:params])
 		if r.failed = err; err != nil {

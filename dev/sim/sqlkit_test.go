@@ -22,8 +22,8 @@ func TestDatabase(t *testing.T) {
 			var mu sync.Mutex
 			var db *database
 			kvtest.Run(t, kvtest.Backend{
-				New: func(t testing.TB) kv.Store {
-					t.Helper()
+				New: func(tb testing.TB) kv.Store {
+					tb.Helper()
 					db = newDatabase()
 					c := newSQLClient("r", func(ctx context.Context, r sim.Request) ([]string, error) {
 						if err := ctx.Err(); err != nil && r.Script != sqlQuit {
@@ -33,7 +33,7 @@ func TestDatabase(t *testing.T) {
 						defer mu.Unlock()
 						return db.Call(time.Now(), r.Script, r.Keys, r.Args)
 					}, d)
-					t.Cleanup(c.Close)
+					tb.Cleanup(c.Close)
 					return c
 				},
 				NextIncarnation: func(testing.TB, kv.Store) {

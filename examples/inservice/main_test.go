@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -158,13 +159,8 @@ func TestService(t *testing.T) {
 // checkSeen checks logs, metrics and spans of the run.
 func (w *world) checkSeen() {
 	w.Helper()
-	line := ""
-	for text := range strings.Lines(w.log.String()) {
-		if strings.Contains(text, "invoices written") {
-			line += text
-		}
-	}
-	if strings.Count(line, "\n") != 1 || !strings.Contains(line, "service=shop") || !strings.Contains(line, "job=invoices") || !strings.Contains(line, "orders=1") {
+	lines := regexp.MustCompile(`(?m)^.*invoices written.*$`).FindAllString(w.log.String(), -1)
+	if line := strings.Join(lines, "\n"); len(lines) != 1 || !strings.Contains(line, "service=shop") || !strings.Contains(line, "job=invoices") || !strings.Contains(line, "orders=1") {
 		w.Errorf("the log of the job is %q", line)
 	}
 	w.eventually("one copy has counted the run", func() bool {

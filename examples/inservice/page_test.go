@@ -15,12 +15,13 @@ func TestPageShowsThisProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := ""
+	var all []string
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") {
-			code += read(t, file)
+			all = append(all, read(t, file))
 		}
 	}
+	code := strings.Join(all, "")
 	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(read(t, "../../docs/in-your-service.md"), -1)
 	if len(blocks) < 5 {
 		t.Errorf("found only %d blocks", len(blocks))

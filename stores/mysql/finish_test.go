@@ -131,7 +131,7 @@ func triggersInRun(ctx context.Context, tx finishtest.Tx) error {
 }
 
 // killed ends the connection of the transaction at the server.
-func (r *finishRig) killed(_ *finishtest.Engine, ctx context.Context, tx finishtest.Tx) error {
+func (r *finishRig) killed(ctx context.Context, tx finishtest.Tx) error {
 	var id int64
 	if err := tx.(appTx).QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil { //nolint:forcetypeassert // place makes such
 		return err
@@ -155,6 +155,8 @@ func TestFinishEngine(t *testing.T) {
 	t.Run("connection killed", func(t *testing.T) {
 		t.Parallel()
 		r := w.rig(t)
-		finishtest.RunEngine(t, r.place(sql.LevelDefault, nil), finishtest.EngineCase{Then: finishtest.FirstCall(r.killed), Outcome: ledger.Succeeded, Calls: 2, Effects: 1, Next: 1})
+		finishtest.RunEngine(t, r.place(sql.LevelDefault, nil), finishtest.EngineCase{Then: finishtest.FirstCall(func(_ *finishtest.Engine, ctx context.Context, tx finishtest.Tx) error {
+			return r.killed(ctx, tx)
+		}), Outcome: ledger.Succeeded, Calls: 2, Effects: 1, Next: 1})
 	})
 }
