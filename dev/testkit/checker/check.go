@@ -127,7 +127,7 @@ func (c *checker) run(row Row) {
 	}
 	var last Effect // the last effect that finished
 	for _, e := range c.sink[row.key()] {
-		if e.Finished && e.Token >= last.Token {
+		if e.Finished && e.Token >= last.Token && (e.Token <= row.Token || !c.lostClaim(row.Tick, e.Token)) {
 			last = e
 		}
 	}

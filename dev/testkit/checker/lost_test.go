@@ -13,6 +13,7 @@ func TestLostCommits(t *testing.T) {
 	t.Parallel()
 	missed := checker.Row{Outcome: ledger.Missed, Code: "history_lost"}
 	interrupted := checker.Row{Outcome: ledger.Interrupted, Code: "interrupted", Token: 3, Replica: "b"}
+	before := checker.Row{Outcome: ledger.Interrupted, Code: "interrupted", Token: 2, Replica: "a"} // of a, which was killed
 	for name, tt := range map[string]struct {
 		row        checker.Row
 		from, to   float64 // what was lost
@@ -27,6 +28,8 @@ func TestLostCommits(t *testing.T) {
 		"the end":                      {interrupted, 40.5, 43, 50, 0},
 		"after the end":                {interrupted, 42.5, 43, 50, 2},
 		"the claim, and yet there":     {interrupted, 39.5, 40.5, 50, 2},
+		"a second claim":               {before, 39.5, 43, 50, 0},
+		"before a second claim":        {before, 30, 38, 50, 2},
 	} {
 		r := honest()
 		tt.row.Tick = tick(40)
