@@ -66,7 +66,6 @@ checks: deps modules lint tidy-check vuln stores ## what CI runs besides: linter
 modules: deps ## the tests with promtool, systemd, PostgreSQL, a browser and other clients
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./dev/release
-	go test -vet=off -count=1 -timeout 20m ./dev/tutorial
 	$(call each,$(filter-out . ./stores/%,$(MODULES)))
 
 stores: deps ## the tests of the stores that are modules of their own
@@ -267,6 +266,11 @@ pages: ## what each page of the dashboard costs with 1,000 jobs and 100,000 reco
 .PHONY: scale
 scale: ## what clusters cost that no test machine can hold: docs/scale.md (minutes)
 	cd dev/bench && go run ./scale -write ../../docs/scale.md
+
+.PHONY: tutorial
+tutorial: ## follow the tutorial on PostgreSQL and on MariaDB
+	@.ci/deps postgres mariadbd
+	go test -count=1 -timeout 20m -v ./dev/tutorial
 
 .PHONY: upgrade
 upgrade: ## run the last release, of .ci/released (or FROM=commit), beside this one, both ways round

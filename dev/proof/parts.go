@@ -55,6 +55,7 @@ var parts = []part{
 	{"differential", "the scripts of the nodes against a plain model of a node", "differential", computes, true, []string{"internal/store/quorum", "internal/store/protocol", "dev/testkit/nodetest"}, verbose, "", ""},
 	{"upgrade", "the last release beside this one, both ways round", "upgrade", waits, true, append([]string{".ci/released"}, kits...), verbose, "", ""},
 	{"models", "the same, all of it", "models", computes, false, []string{"dev/model", "locking/redlock/PROTOCOL.md"}, nil, "", ""},
+	{"tutorial", "the tutorial, followed on PostgreSQL and on MariaDB", "tutorial", waits, false, append([]string{"dev/tutorial", "docs/tutorial.md", "stores/mysql"}, product...), verbose, "", ""},
 	{"search", "simulated worlds that nobody has seen yet", "search", computes, false, append([]string{"dev/sim", "dev/testkit"}, product...), verbose, "", ""},
 	{"history", "what pages cost with a million entries in PostgreSQL", "history", waits, false, append([]string{"dev/integration/pgstore", "dev/testkit"}, product...), verbose, "", ""},
 	{"ci", "what CI runs: tests, linters, vulnerabilities, other modules, a browser, foreign clients", "test checks", computes, false, append([]string{"dev", "stores", "examples", "docs"}, product...), verbose, "", ""},

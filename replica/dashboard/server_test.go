@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -76,7 +75,8 @@ func TestServesTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(set.Init(t.Context(), false), set.Close()); err != nil {
+	redistest.Await(t, "the store to be declared new", func(ctx context.Context) bool { return set.Init(ctx, false) == nil })
+	if err := set.Close(); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
