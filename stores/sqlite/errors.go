@@ -83,7 +83,7 @@ func (d *dialect) Failure(ctx context.Context, call string, err error) error {
 	case codes.SQLITE_NOTADB:
 		err = meaning{fmt.Errorf("it is not a database of SQLite: choose another path (%w)", err), kv.ErrNotReady}
 	case codes.SQLITE_CORRUPT:
-		err = meaning{fmt.Errorf("the file is damaged: end all processes that use it, put a backup in its place without -wal and -shm, and start them again (%w)", err), kv.ErrNotReady}
+		err = meaning{fmt.Errorf("SQLite says that the file is damaged: if `store check` finds it damaged, too, end all processes that use it, put a backup in its place without -wal and -shm, and start them again (%w)", err), kv.ErrNotReady}
 	case codes.SQLITE_IOERR:
 		err = meaning{fmt.Errorf("the disk fails: look at the kernel's log, and restore a backup on another disk (%w)", err), unknownUnless(unsent)}
 	case codes.SQLITE_NOMEM:

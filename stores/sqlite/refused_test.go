@@ -49,7 +49,7 @@ func TestRefused(t *testing.T) {
 		"later release":    {"a.db", later, "its schema has version 99, and this release knows 1: upgrade quorate"},
 		"other namespace":  {"a.db", ofNamespace, "it belongs to the namespace others, and the configuration says shared: choose another path"},
 		"UTF-16":           {"a.db", utf16, "its encoding is UTF-16le: only UTF-8 can be used; choose another path"},
-		"damaged":          {"a.db", damaged, "the file is damaged: end all processes that use it, put a backup in its place"},
+		"damaged":          {"a.db", damaged, "the file is damaged: if `store check` finds it damaged, too, end all processes that use it, put a backup in its place"},
 		"without its life": {"a.db", lifeless, "so another program has changed it: put a backup in its place"},
 	} {
 		t.Run(name, func(t *testing.T) {
