@@ -1,12 +1,13 @@
 package proxytest
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A backlog is what a listener holds that nobody accepts from.
@@ -14,10 +15,6 @@ type backlog struct {
 	fillers []net.Conn
 	resume  chan struct{} // closed when connections are accepted again; nil if they are
 }
-
-// fillPatience is after how long a dial on loopback has found the backlog full:
-// the kernel answers at once where there is room.
-const fillPatience = 300 * time.Millisecond
 
 // FillBacklog makes the proxy a black hole for new connections, as a firewall
 // that drops packets does: the SYN of whoever dials is never answered. Open
@@ -36,18 +33,34 @@ func (p *Proxy) FillBacklog() error {
 		return err
 	}
 	for {
-		conn, err := (&net.Dialer{Timeout: fillPatience}).DialContext(p.ctx, "tcp", p.Addr())
-		if err != nil {
+		full, err := isFull(l)
+		if full || err != nil {
 			p.Break()
-			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
-				return nil
-			}
+			return err
+		}
+		conn, err := (&net.Dialer{}).DialContext(p.ctx, "tcp", p.Addr())
+		if err != nil {
 			return err
 		}
 		p.mu.Lock()
 		p.backlog.fillers = append(p.backlog.fillers, conn)
 		p.mu.Unlock()
 	}
+}
+
+// isFull reports whether the kernel drops who dials: of a socket that listens, it counts connections
+// that wait as unacked, and gives the number that may wait as sacked (tcp_get_info in Linux).
+func isFull(l *net.TCPListener) (bool, error) {
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	var info *unix.TCPInfo
+	err2 := raw.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) })
+	if err = errors.Join(err, err2); err != nil {
+		return false, err
+	}
+	return info.Unacked > info.Sacked, nil
 }
 
 // drainBacklog lets connections in again.

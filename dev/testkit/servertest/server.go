@@ -258,19 +258,27 @@ func Program(t testing.TB, name, debian string) string {
 	return ""
 }
 
-// FreePort returns a port of the loopback that nobody listens on. It is below those that
-// systems give to outgoing connections: one of these would take the port of a server that is
-// down for a while.
+// FreePort returns a port of the loopback that nobody listens on, and that no other caller gets
+// until the test ends, in this process or another: a server may take seconds until it listens, and
+// may be down for a while. For that it holds the port of UDP with the same number, which servers do
+// not want. The port is below those that systems give to outgoing connections.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	var err error
 	for range 100 {
-		port := strconv.Itoa(10_000 + rand.IntN(20_000))
-		var l net.Listener
-		if l, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:"+port); err == nil {
-			_ = l.Close()
-			return port
+		addr := "127.0.0.1:" + strconv.Itoa(10_000+rand.IntN(20_000))
+		var held net.PacketConn
+		if held, err = (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", addr); err != nil {
+			continue
 		}
+		var l net.Listener
+		if l, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", addr); err != nil {
+			_ = held.Close()
+			continue
+		}
+		_ = l.Close()
+		t.Cleanup(func() { _ = held.Close() })
+		return strings.TrimPrefix(addr, "127.0.0.1:")
 	}
 	t.Fatal(err)
 	return ""
