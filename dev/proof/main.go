@@ -9,7 +9,7 @@
 //	go run ./dev/proof -list            the parts, and where each stands
 //	go run ./dev/proof -index           writes the index alone
 //
-// Parts that wait, for leases and servers, run beside parts that compute. Benchmarks run beside
+// Two parts that wait, for leases and servers, run beside one that computes. Benchmarks run beside
 // nothing. What a part prints is in bin/proof/PART.log.
 package main
 

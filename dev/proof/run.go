@@ -17,19 +17,20 @@ import (
 // logs is where a part's output goes.
 const logs = "bin/proof"
 
-// run runs the parts, with variables of make, and writes their pages: those that wait beside those that compute, and
+// run runs the parts, with variables of make, and writes their pages: two that wait beside one that computes, and
 // then those that measure, each alone. The error names those that failed.
 func (t *tree) run(ctx context.Context, list []part, variables ...string) error {
 	lanes := newLanes(list)
-	errs := make([]error, 3)
+	loads := []load{waits, waits, computes}
+	errs := make([]error, len(loads), len(loads)+1)
 	var beside sync.WaitGroup
-	for _, l := range []load{waits, computes} {
+	for i, l := range loads {
 		beside.Go(func() {
-			errs[l] = t.oneByOne(ctx, func() (part, bool) { return lanes.take(l, waits+computes-l) }, variables)
+			errs[i] = t.oneByOne(ctx, func() (part, bool) { return lanes.take(l, waits+computes-l) }, variables)
 		})
 	}
 	beside.Wait()
-	errs[measures] = t.oneByOne(ctx, func() (part, bool) { return lanes.take(measures, measures) }, variables)
+	errs = append(errs, t.oneByOne(ctx, func() (part, bool) { return lanes.take(measures, measures) }, variables))
 	return errors.Join(errs...)
 }
 
@@ -90,6 +91,8 @@ func (t *tree) runPart(ctx context.Context, p part, variables []string) error {
 	command.Dir, command.Stdout, command.Stderr = t.root, log, log
 	// Not a part of the make that may have started this program.
 	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS") })
+	// What compiles gives way to what runs: a test that waits for a processor takes servers for dead.
+	command.Env = append(command.Env, "GOFLAGS=-toolexec=nice "+os.Getenv("GOFLAGS"))
 	// All that it starts ends with it.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
