@@ -20,7 +20,7 @@ func TestCampaignChaos(t *testing.T) {
 	c := campaigntest.New(t)
 	onPostgres(c, pgtest.URL(proxy.Addr(), url.User("postgres"), "postgres"), c.Commands())
 	c.Begin()
-	c.Storm(length.Of(1, 5), append(
+	c.Storm(length.Of(1, 6), append(
 		c.ReplicaFaults(),
 		campaigntest.Fault{What: "servers killed", Do: func() {
 			s.Kill(t)
