@@ -41,8 +41,8 @@ var (
 
 // parts are in the order in which they begin. Long ones begin first.
 var parts = []part{
+	{"race", "the tests of the product and its stores with the race detector, shortened except for locks; and at length without it", "race", waits, true, append([]string{"dev/faults", "stores", "examples"}, kits...), verbose, "", ""},
 	{"mysql", "MariaDB: all kits, servers and replicas killed, frozen, cut off and promoted", "mysql", waits, true, append([]string{"stores/mysql"}, kits...), verbose, "", ""},
-	{"race", "the tests of the product and its stores with the race detector, shortened except for locks; and at length without it", "race", computes, true, append([]string{"dev/faults", "stores", "examples"}, kits...), verbose, "", ""},
 	{"zookeeper", "ZooKeeper: all kits, members and replicas killed, frozen and cut off", "zookeeper", waits, true, append([]string{"stores/zookeeper"}, kits...), verbose, "", ""},
 	{"mutants", "each planted bug is caught by a test that names it", "mutants", computes, true, append([]string{"dev/mutants", "dev/sim", "dev/faults", "stores"}, kits...), nil, "CLEAN=no", ""},
 	{"promotions", "PostgreSQL and Sentinels: servers that are promoted again and again, all kits", "promotions", waits, true, append([]string{"dev/integration/failover", "dev/integration/pgstore"}, kits...), verbose, "", ""},
