@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -27,6 +31,7 @@ type world struct {
 	*testing.T
 	pool   *pgxpool.Pool
 	urls   []string
+	counts *prometheus.Registry // of the last copy
 	log    logtest.Buffer
 	spans  *tracetest.InMemoryExporter
 	alerts chan string
@@ -67,8 +72,9 @@ func (w *world) serve() {
 		w.Fatal(err)
 	}
 	w.urls = append(w.urls, "http://"+listener.Addr().String())
+	w.counts = prometheus.NewRegistry()
 	s := &service{
-		pool: w.pool, registry: prometheus.NewRegistry(),
+		pool: w.pool, registry: w.counts,
 		log:     slog.New(slog.NewTextHandler(&w.log, nil)).With("service", "shop"),
 		tracing: sdktrace.NewTracerProvider(sdktrace.WithSyncer(w.spans)),
 	}
@@ -171,6 +177,12 @@ func (w *world) checkSeen() {
 		}
 		return counted == 1
 	})
+	reader := metric.NewManualReader(metric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(w.counts))))
+	metric.NewMeterProvider(metric.WithReader(reader))
+	var read metricdata.ResourceMetrics
+	if err := reader.Collect(w.Context(), &read); err != nil || !strings.Contains(fmt.Sprint(read.ScopeMetrics), "quorate_ticks_total") {
+		w.Errorf("OpenTelemetry reads %v, %v", read.ScopeMetrics, err)
+	}
 	parents := map[string]string{} // the names of spans by those of their children
 	w.eventually("the span of the tick", func() bool {
 		names := map[string]string{}
