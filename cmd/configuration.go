@@ -144,7 +144,7 @@ func nextRows(list []jobs.Job, excluded bool, from time.Time, n int) []nextRow {
 				Next:  view.NewNext(j.Name, p, info.Start(j.Schedule, p.Tick)),
 				local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST"),
 			})
-			rows[len(rows)-1].Paused = view.Optional(info.PausedBy(nil))
+			rows[len(rows)-1].Paused = view.Optional(info.PausedBy(nil, time.Time{}))
 		}
 	}
 	slices.SortStableFunc(rows, func(x, y nextRow) int {

@@ -191,23 +191,36 @@ func readParams(object string, pairs []string) (json.RawMessage, error) {
 
 func pauseCommand(a *cli) *cobra.Command {
 	pause := commands.Command{Kind: commands.Pause}
+	var until string
 	c := &cobra.Command{
 		Use:   "pause [JOB]",
-		Short: "Skip the ticks of a job, of a tag, or of all jobs, until they are resumed",
+		Short: "Skip the ticks of a job, of a tag, or of all jobs, for some time or until they are resumed",
 		Long: `Skip the ticks of a job, of all jobs with a tag, or of all jobs, in the whole
 cluster, until they are resumed. The ledger records each as skipped, with the author,
 time and reason of the pause. They are not caught up later.
+
+With --for or --until the pause ends by itself: a tick whose nominal time is the end, or
+later, runs. --for counts from now, by the clock of the store. Pausing again sets another end.
 
 Running jobs continue; quorate cancel ends them. quorate trigger still runs a paused
 job. Replicas follow within two seconds, new ones before their first tick. A job is
 paused while any pause covers it: its own, one of its tags, or all.`,
 		Example: `  quorate pause nightly-report --reason "the bank is down"
-  quorate pause --tag finance --reason "closing of the year"
+  quorate pause nightly-report --for 2h --reason "the bank is down"
+  quorate pause --tag finance --until 2027-01-04 --reason "closing of the year"
   quorate pause --all --reason "moving to another data centre" --as ops`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := setTarget(&pause, args, ""); err != nil {
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if err = setTarget(&pause, args, ""); err != nil {
 				return err
+			}
+			if until != "" {
+				if pause.Until, err = parseTime("until", until); err != nil {
+					return err
+				}
+			}
+			if c.Flags().Changed("for") && pause.Within < time.Second {
+				return failure.Usagef("--for %v: write 1s or more", pause.Within)
 			}
 			if pause.Reason == "" {
 				return failure.Usagef(`give a reason with --reason "…": every skipped tick will have it`)
@@ -215,6 +228,8 @@ paused while any pause covers it: its own, one of its tags, or all.`,
 			return pauseOrResume(c.Context(), a, pause, "")
 		},
 	}
+	c.Flags().DurationVar(&pause.Within, "for", 0, "end the pause after this `duration`")
+	c.Flags().StringVar(&until, "until", "", "end the pause at this `time`")
 	targetFlags(c, &pause)
 	return c
 }
@@ -234,9 +249,9 @@ them. quorate jobs shows the jobs that the configuration pauses (paused: true).`
 
 func pauseListing(rows []view.Command) output.Table[view.Command] {
 	return output.Table[view.Command]{
-		Columns: []string{"OF", "SINCE", "BY", "ID", "WHY"},
+		Columns: []string{"OF", "SINCE", "UNTIL", "BY", "ID", "WHY"},
 		Cells: func(r view.Command) []string {
-			return []string{r.Target(), r.At, output.Dash(r.By), r.ID, output.Dash(r.Reason)}
+			return []string{r.Target(), r.At, output.Dash(r.Until), output.Dash(r.By), r.ID, output.Dash(r.Reason)}
 		},
 		Rows:  rows,
 		Empty: "there are no pauses",

@@ -208,7 +208,12 @@ func TestPauses(t *testing.T) {
 	if _, stderr, code := quorate(t, "pause", "--tag", strings.Repeat("x y", 50), "--reason", "so", "-c", config); code != exitUsage || !strings.Contains(stderr, "is not a tag") {
 		t.Errorf("a tag of any text: exit code %d: %.200s", code, stderr)
 	}
-	for _, args := range [][]string{{"--tag", "typo"}, {"--all"}} {
+	for _, args := range [][]string{{"--for", "1h", "--until", "2099-01-01"}, {"--for", "0s"}, {"--until", "tomorrow"}, {"--until", "2020-01-01"}} {
+		if _, stderr, code := quorate(t, append([]string{"pause", "--all", "--reason", "so", "-c", config}, args...)...); code != exitUsage {
+			t.Errorf("pause %v: exit code %d: %s", args, code, stderr)
+		}
+	}
+	for _, args := range [][]string{{"--tag", "typo", "--until", "2030-01-01"}, {"--all", "--for", "90m"}} {
 		if _, stderr, code := quorate(t, append([]string{"pause", "--reason", "so", "-c", config}, args...)...); code != exitDone {
 			t.Fatalf("pause %v: exit code %d: %s", args, code, stderr)
 		}
@@ -216,6 +221,10 @@ func TestPauses(t *testing.T) {
 	rows := list[view.Command](t, "pauses", "-c", config)
 	if len(rows) != 2 || rows[0].Target() != "tag typo" || rows[1].Target() != "all jobs" {
 		t.Fatalf("the pauses are %+v", rows)
+	}
+	since, _ := time.Parse(time.RFC3339, rows[1].At)
+	if ends, err := time.Parse(time.RFC3339, view.Text(rows[1].Until)); view.Text(rows[0].Until) != "2030-01-01T00:00:00Z" || err != nil || ends.Sub(since) != 90*time.Minute {
+		t.Errorf("they end at %s and %s", view.Text(rows[0].Until), view.Text(rows[1].Until))
 	}
 	for _, row := range rows {
 		if out, stderr, code := quorate(t, "resume", "--id", row.ID, "-c", config); code != exitDone || !strings.HasPrefix(out, row.Target()+": resumed by ") {

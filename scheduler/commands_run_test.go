@@ -265,6 +265,29 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// A pause with an end skips the ticks before it, whenever they are decided, and none from it on.
+func TestPauseEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesks(t)
+		j := every(t, "1m", "j", d.handler(nil))
+		j.Jitter = 50 * time.Second // so ticks start after the end that come before it
+		j.CatchUp = jobs.CatchUp{Mode: jobs.CatchUpAll, Window: time.Hour, Max: 10}
+		list := []jobs.Job{j}
+		stop := d.run(list, "a", "b")
+		after(t, 2*time.Minute+55*time.Second) // all of 2m has begun
+		p := d.do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "so", Until: d.begun.Add(5 * time.Minute)})
+		after(t, time.Minute)
+		stop()
+		after(t, 3*time.Minute) // nobody runs until 6m55s
+		stop = d.run(list, "c")
+		after(t, time.Minute)
+		why := "skipped: paused: by ann@laptop since " + p.At.UTC().Format("2006-01-02T15:04:05.999Z") + " until " + p.Ends().Format("2006-01-02T15:04:05Z") + ": so"
+		d.wantTicks("j", "0s succeeded", "1m0s succeeded", "2m0s succeeded", "3m0s "+why, "4m0s "+why, "5m0s succeeded", "6m0s succeeded", "7m0s succeeded")
+		stop()
+	})
+}
+
 // A tick that is skipped because its job is paused replaces no run.
 func TestPausedTicksReplaceNothing(t *testing.T) {
 	t.Parallel()

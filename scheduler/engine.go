@@ -39,6 +39,8 @@ type engine struct {
 	requests requests
 	pasts    pasts
 
+	lasting []commands.Command // pauses in force, when the commands were last read
+
 	commandsKnown   bool      // the desk has read them once, or ticks no longer wait for that
 	commandsKnownAt time.Time // when ticks stopped waiting for it
 	ready           time.Time // when this replica first could run ticks; zero: it never could
@@ -231,22 +233,23 @@ func (e *engine) readInbox() {
 func (e *engine) lookBehind(t *ticket) {
 	j := t.owner
 	idle := func(q *tickQueue) bool { return q.claiming == nil && len(q.ticks) == 0 }
-	if q := j.queueOf(""); t.run != nil && t.queue == q && q.unsure && idle(q) && !e.dispatch.draining && j.PausedFor(e.dispatch.pauses).IsZero() {
+	now := e.clock.wall()
+	if q := j.queueOf(""); t.run != nil && t.queue == q && q.unsure && idle(q) && !e.dispatch.draining && j.PausedFor(e.dispatch.pauses, now, now).IsZero() {
 		q.unsure = false
-		e.pasts.seekRerun(j, e.clock.wall())
+		e.pasts.seekRerun(j, now)
 		e.startScans()
 	}
 }
 
 // applyCommands applies the open commands.
 func (e *engine) applyCommands(open commands.Open) {
-	before := e.dispatch.pauses
-	e.dispatch.pauses = open.Pauses
+	before := e.lasting
+	e.lasting, e.dispatch.pauses = open.Pauses, slices.Concat(open.Pauses, open.Ended)
 	e.setCommandsKnown()
 	e.noteReady()
 	if !slices.EqualFunc(open.Pauses, before, func(a, b commands.Command) bool { return a.ID == b.ID }) {
 		for _, j := range e.jobs.list {
-			e.pauseChanged(j, !j.PausedFor(before).IsZero())
+			e.pauseChanged(j, !j.PausedFor(before, time.Time{}, time.Time{}).IsZero())
 		}
 	}
 	e.requests.apply(open)

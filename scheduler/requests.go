@@ -382,11 +382,15 @@ func summary(all []ledger.Entry) string {
 
 // skipPaused decides a tick of a paused job, and reports whether the job is paused.
 // Requests run all the same.
-func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
+func (d *dispatcher) skipPaused(j *jobState, t job.Tick, now time.Time) bool {
 	if t.Command != nil {
 		return false
 	}
-	why := j.PausedFor(d.pauses)
+	at := t.Nominal
+	if t.Trigger == ledger.ByRerun {
+		at = now // its run has begun, so it continues after the pause
+	}
+	why := j.PausedFor(d.pauses, at, now)
 	if why.IsZero() {
 		return false
 	}
@@ -399,8 +403,8 @@ func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
 // pauseChanged handles a change of the pauses or of the job's definition; before: the job
 // was paused.
 func (e *engine) pauseChanged(j *jobState, before bool) {
-	if before && j.PausedFor(e.dispatch.pauses).IsZero() {
-		e.pasts.seekRerun(j, e.clock.wall())
+	if now := e.clock.wall(); before && j.PausedFor(e.dispatch.pauses, now, now).IsZero() {
+		e.pasts.seekRerun(j, now)
 		return
 	}
 	e.dispatch.stopPaused(j)
@@ -412,7 +416,8 @@ func (d *dispatcher) stopPaused(j *jobState) {
 	if !slices.ContainsFunc(j.queues, func(q *tickQueue) bool { return q.claiming != nil || len(q.ticks) > 0 }) {
 		return
 	}
-	why := j.PausedFor(d.pauses)
+	now := d.now()
+	why := j.PausedFor(d.pauses, now, now)
 	if why.IsZero() {
 		return
 	}

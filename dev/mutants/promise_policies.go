@@ -22,7 +22,7 @@ var policies = promise{
 			{engine + "internal/attempt/call.go", "j.Timeout > 0", "j.Timeout < 0"},
 		}},
 		{"timeout: a job of a Source has no defaults", in(replica, "TestDefaultsHoldForJobsInGo"), []edit{
-			{replica + "serving.go", "whole, err := r.settingsShown.Load().Complete(list)", "whole := list"},
+			{replica + "serving.go", "whole, err := r.settingsShown.Load().Complete(list, registry)", "whole := list"},
 		}},
 		{"overlap: two runs on one replica", in(engine, "TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"), []edit{
 			{engine + "internal/attempt/admit.go", "if run == nil {", "if run == nil || run != nil {"},
@@ -59,6 +59,12 @@ var policies = promise{
 		}},
 		{"paused: a claim is run all the same", in(engine, "TestPauseStopsWhatWaits"), []edit{
 			{engine + "internal/attempt/run.go", "ok && paused.Kind == job.Settled", "false && paused.Kind == job.Settled"},
+		}},
+		{"paused: what is decided after the end runs", in(engine, "TestPauseEnds"), []edit{
+			{engine + "commands/command.go", "tick.Before(ends) && (now.Before(ends) || !tick.Before(a.At))", "tick.Before(ends) && now.Before(ends)"},
+		}},
+		{"paused: resumes push a pause with an end out", in(quorumcommands, "TestEndedPauseLeavesAMark"), []edit{
+			{quorumcommands + "sweep.lua", "not lasts(kept)", "til > 0"},
 		}},
 	},
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A pause is what somebody asks of a job, and takes back, while its ticks are
-// claimed.
+// claimed. That of every other job ends by itself.
 type pause struct {
 	job      int
 	from, to time.Duration
@@ -23,14 +23,19 @@ func (c *cluster) pause(ctx context.Context, p pause) {
 	if !c.until(ctx, p.from) {
 		return
 	}
+	if p.job%2 == 1 && p.to-p.from >= time.Second {
+		command.Within = p.to - p.from
+	}
 	c.do(ctx, command)
 	c.world.History.Add(sim.Event{What: sim.Paused, Job: command.Job})
 	if !c.until(ctx, p.to) {
 		return
 	}
 	c.world.History.Add(sim.Event{What: sim.Resumed, Job: command.Job})
-	command.Kind = commands.Resume
-	c.do(ctx, command)
+	if command.Within == 0 {
+		command.Kind = commands.Resume
+		c.do(ctx, command)
+	}
 }
 
 func (c *cluster) do(ctx context.Context, command commands.Command) {

@@ -310,7 +310,7 @@ func TestCommandsAreConfirmed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for kind, want := range map[string]string{
-		"trigger": "Triggered: a replica will run it in a moment.", "pause": "Paused: its ticks are skipped until it is resumed.",
+		"trigger": "Triggered: a replica will run it in a moment.", "pause": "Paused: its ticks are skipped until it is resumed, or the pause ends.",
 		"resume": "Resumed: its ticks run again.", "backfill": "Backfill requested: its runs start in a moment.",
 		"cancel": "Cancelled: the runs were asked to stop.", "release": "The lock was taken from its holder.",
 	} {

@@ -96,6 +96,8 @@ func (a Command) wrongRequest() string {
 		return "only a backfill has a concurrency"
 	case a.Kind != Trigger && len(a.Params) > 0:
 		return "only a trigger takes params"
+	case !a.Until.IsZero():
+		return "only a pause has an end"
 	}
 	return wrongParams(a.Params)
 }
@@ -153,6 +155,12 @@ func (a Command) wrongPause() string {
 		return "name one job, one tag, or all jobs"
 	case a.Kind == Pause && a.Tag != "" && !ValidTag(a.Tag):
 		return fmt.Sprintf("%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", a.Tag)
+	case a.Kind == Resume && (a.Within != 0 || !a.Until.IsZero()):
+		return "only a pause has an end"
+	case a.Within != 0 && !a.Until.IsZero():
+		return "write until when or for how long, not both"
+	case a.Within != 0 && (a.Within < minWithin || a.Within > MaxPause):
+		return fmt.Sprintf("for %v: write 1s to ten years, or leave it out", a.Within)
 	case a.Kind == Pause && (a.Reason == "" || a.By == ""):
 		return "say why, and who you are: every skipped tick will carry it"
 	}

@@ -32,7 +32,7 @@ const (
 	Trigger  Kind = "trigger"  // run the job once, now
 	Backfill Kind = "backfill" // run the job's ticks of a time range
 	Cancel   Kind = "cancel"   // end the context of a run
-	Pause    Kind = "pause"    // skip the ticks of the target
+	Pause    Kind = "pause"    // skip the ticks of the target, for some time or until it is resumed
 	Resume   Kind = "resume"   // end a pause
 )
 
@@ -73,8 +73,10 @@ type Command struct {
 	// order, and the tick of a trigger's run. Do sets it.
 	At time.Time `json:"at"`
 	// Within is how long after At a request may be started. Default: DefaultWithin of its
-	// kind.
+	// kind. Of a pause it is how long it lasts.
 	Within time.Duration `json:"within,omitempty"`
+	// Until is when a pause ends. Without Until and Within it lasts until it is resumed.
+	Until time.Time `json:"until,omitzero"`
 
 	// Params of a trigger, a JSON object, override those of the job, key by key.
 	Params json.RawMessage `json:"params,omitempty"`
@@ -108,6 +110,8 @@ const (
 	MaxConcurrency = 100
 	// MaxPauses bounds the current pauses.
 	MaxPauses = 500
+	// MaxPause bounds how long a pause with an end lasts.
+	MaxPause = 10 * 365 * 24 * time.Hour
 	// MaxText bounds By, Reason and Result of a command, in bytes.
 	MaxText = 1 << 10
 	// MaxName bounds its Job, Tag, Run and Parent, in bytes.
@@ -136,6 +140,36 @@ func DefaultWithin(k Kind) time.Duration {
 // Expires is when an open request expires.
 func (a Command) Expires() time.Time { return a.At.Add(a.Within) }
 
+// Ends is when a pause ends by itself; zero: it lasts until it is resumed.
+func (a Command) Ends() time.Time {
+	if a.Within > 0 {
+		return a.Expires()
+	}
+	return a.Until
+}
+
+// Skips reports whether a pause skips the tick with this nominal time, for who asks at the time now. While
+// it lasts, it skips all that come before its end, also earlier ones that still wait. Once it has
+// ended, those of its time, which may be decided late.
+func (a Command) Skips(tick, now time.Time) bool {
+	ends := a.Ends()
+	return ends.IsZero() || tick.Before(ends) && (now.Before(ends) || !tick.Before(a.At))
+}
+
+// Made returns the command with its At, or an *Error if that is no time for it. It is for implementations.
+func (a Command) Made(at time.Time) (Command, error) {
+	a.At = at
+	ends := a.Ends()
+	switch {
+	case a.Kind != Pause || ends.IsZero():
+	case !ends.After(at):
+		return a, &Error{Kind: Pause, Msg: fmt.Sprintf("until %s: that is over; write a later time", ends.UTC().Format(time.RFC3339))}
+	case ends.Sub(at) > MaxPause:
+		return a, &Error{Kind: Pause, Msg: fmt.Sprintf("until %s: that is more than ten years away; leave the end out, and resume it", ends.UTC().Format(time.RFC3339))}
+	}
+	return a, nil
+}
+
 // Target names the target in words.
 func (a Command) Target() string {
 	switch {
@@ -149,14 +183,28 @@ func (a Command) Target() string {
 
 // Open is the set of commands in force at one moment.
 type Open struct {
-	// Pauses are those that were not resumed, by target.
-	Pauses []Command
+	// Pauses are those in force, by target. Ended are those that ended by themselves within the last
+	// day: ticks of their time may be decided late.
+	Pauses, Ended []Command
 	// Requests are those that were not closed and have not expired, oldest first.
 	Requests []Command
 	// Expired are requests that expired within the last day and were not closed, oldest
 	// first.
 	Expired []Command
 }
+
+// Pause adds a pause that was not resumed, unless it ended long ago. It is for implementations.
+func (o *Open) Pause(a Command, now time.Time) {
+	switch ends := a.Ends(); {
+	case ends.IsZero() || now.Before(ends):
+		o.Pauses = append(o.Pauses, a)
+	case now.Before(ends.Add(keepEnded)):
+		o.Ended = append(o.Ended, a)
+	}
+}
+
+// keepEnded is how long Open returns pauses that have ended.
+const keepEnded = 24 * time.Hour
 
 // Series names the series of the command: its Ats grow, and the last of its pauses and resumes
 // counts. It is for implementations.

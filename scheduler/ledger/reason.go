@@ -220,7 +220,7 @@ var sentences = [...]sentence{
 	{CodeOverlap, VariantUnended, "overlap: {holder} has not ended its run of tick {tick}; its lease may be over"},
 	{CodeOverlap, VariantQueue, "overlap: queue holds one tick, a later one came"},
 	{CodeOverlap, VariantNoLease, "overlap: {holder} still runs tick {tick}, beyond the end of its lease"},
-	{CodePaused, "", "paused: [{of} ]by {by} since {since}: {text}"},
+	{CodePaused, "", "paused: [{of} ]by {by} since {since}[ until {until}]: {text}"},
 	{CodePaused, VariantConfigured, "paused in the configuration"},
 	{CodeLimit, VariantMaxRunning, "limit: this replica had no run permit for it until its window closed (scheduler.max_running: {most})"},
 	{CodeLimit, VariantFull, "limit: group {of} is full ({n} of {most})[: held by {holder}]"},

@@ -223,9 +223,9 @@ func (j JobInfo) CheckParams(params json.RawMessage) error {
 
 // PausedBy says in words why the published job's ticks are skipped under the given pauses,
 // "" if they are not.
-func (j JobInfo) PausedBy(pauses []commands.Command) string {
+func (j JobInfo) PausedBy(pauses []commands.Command, tick time.Time) string {
 	of := job.Job{Job: jobs.Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}}
-	return of.PausedFor(pauses).String()
+	return of.PausedFor(pauses, tick, tick).String()
 }
 
 // States of a replica.

@@ -3,6 +3,7 @@ package schedtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +42,9 @@ func (a *Commands) Do(ctx context.Context, command commands.Command) (commands.C
 	if err := a.full(command, now); err != nil {
 		return commands.Command{}, err
 	}
-	command.At = a.next(command, now)
+	if command, err = command.Made(a.next(command, now)); err != nil {
+		return commands.Command{}, err
+	}
 	a.commands = append(a.commands, command)
 	return command, nil
 }
@@ -54,7 +57,7 @@ func (a *Commands) full(command commands.Command, now time.Time) error {
 	if command.Kind != commands.Pause {
 		return nil
 	}
-	others := slices.DeleteFunc(a.pauses(), func(p commands.Command) bool { return p.Series() == command.Series() })
+	others := slices.DeleteFunc(a.pauses(now).Pauses, func(p commands.Command) bool { return p.Series() == command.Series() })
 	if len(others) >= commands.MaxPauses {
 		return commands.TooMany(commands.Pause, commands.MaxPauses)
 	}
@@ -80,7 +83,9 @@ func (a *Commands) Open(ctx context.Context) (commands.Open, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	return commands.Open{Pauses: a.pauses(), Requests: a.requests(now), Expired: a.expired(now)}, nil
+	open := a.pauses(now)
+	open.Requests, open.Expired = a.requests(now), a.expired(now)
+	return open, nil
 }
 
 func (a *Commands) expired(now time.Time) []commands.Command {
@@ -105,21 +110,19 @@ func (a *Commands) requests(now time.Time) []commands.Command {
 	return open
 }
 
-func (a *Commands) pauses() []commands.Command {
+func (a *Commands) pauses(now time.Time) (open commands.Open) {
 	last := map[string]commands.Command{}
 	for _, command := range a.commands {
 		if !command.Kind.Request() {
 			last[command.Series()] = command
 		}
 	}
-	var paused []commands.Command
-	for _, command := range last {
-		if command.Kind == commands.Pause {
-			paused = append(paused, command)
+	for _, series := range slices.Sorted(maps.Keys(last)) {
+		if last[series].Kind == commands.Pause {
+			open.Pause(last[series], now)
 		}
 	}
-	slices.SortFunc(paused, func(x, y commands.Command) int { return strings.Compare(x.Series(), y.Series()) })
-	return paused
+	return open
 }
 
 // Close implements [commands.Store].

@@ -44,7 +44,11 @@ func Requested(requested view.Command, job string) string {
 
 // Switched says what was paused or resumed.
 func Switched(done view.PauseResult) string {
-	return fmt.Sprintf("%s: %sd by %s; replicas follow within two seconds", done.Command.Target(), done.Command.Kind, view.Text(done.Command.By))
+	until := ""
+	if done.Command.Until != nil {
+		until = " until " + *done.Command.Until
+	}
+	return fmt.Sprintf("%s: %sd by %s%s; replicas follow within two seconds", done.Command.Target(), done.Command.Kind, view.Text(done.Command.By), until)
 }
 
 // Collect reads pages until there are so many rows; 0: all.

@@ -147,6 +147,12 @@ func (s *server) PauseOrResume(ctx context.Context, command commands.Command, id
 	default:
 		body["all"] = true
 	}
+	if !command.Until.IsZero() {
+		body["until"] = command.Until.Format(time.RFC3339)
+	}
+	if command.Within > 0 {
+		body["for"] = command.Within.String()
+	}
 	return post[view.PauseResult](ctx, s, path, command, body)
 }
 

@@ -295,9 +295,9 @@ func commandRoutes() []route {
 		{path: "/jobs/{job}/trigger", kind: commands.Trigger, about: "Run a job once, now, on one of the replicas.", body: triggerBody{}, reply: view.Command{}, answer: doTrigger},
 		{path: "/jobs/{job}/backfill", kind: commands.Backfill, about: "Run a job for each of its ticks in a past range of time; with dry_run only list them.", body: backfillBody{}, reply: Planned{}, answer: doBackfill},
 		{path: "/jobs/{job}/cancel", kind: commands.Cancel, about: "Cancel the running runs of a job, or one of them.", body: cancelBody{}, reply: view.Cancelled{}, answer: doCancel},
-		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
+		{path: "/jobs/{job}/pause", kind: commands.Pause, about: "Skip the ticks of a job, for some time or until it is resumed.", body: pauseBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
 		{path: "/jobs/{job}/resume", kind: commands.Resume, about: "End the pause of a job.", body: reasonBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
-		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
+		{path: "/pause", kind: commands.Pause, about: "Skip the ticks of all jobs with a tag, or of all jobs, for some time or until they are resumed.", body: pauseAllBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
 		{path: "/resume", kind: commands.Resume, about: "End the pause of a tag, of all jobs, or the one with an ID.", body: resumeBody{}, reply: view.PauseResult{}, answer: doPauseOrResume},
 		{path: "/locks/{job}/release", kind: commands.Release, role: identity.Admin, about: "Take a lock from its holder by force.", body: releaseBody{}, reply: view.Lock{}, answer: doRelease},
 	}

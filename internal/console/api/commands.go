@@ -52,10 +52,22 @@ type (
 		Run     string `json:"run,omitempty" jsonschema:"Only the run with this ID."`
 		Waiting bool   `json:"waiting,omitempty" jsonschema:"Also withdraw pending triggers and backfills."`
 	}
+	pauseEnd struct {
+		Until instant  `json:"until,omitempty" jsonschema:"End of the pause: ticks from then on run. Default: it lasts until it is resumed."`
+		For   duration `json:"for,omitempty" jsonschema:"How long it lasts, by the clock of the store, in place of until."`
+	}
+	pauseBody struct {
+		reasonBody
+		pauseEnd
+	}
 	targetBody struct {
 		Reason reason `json:"reason"`
 		Tag    string `json:"tag,omitempty" jsonschema:"All jobs with this tag."`
 		All    bool   `json:"all,omitempty" jsonschema:"All jobs of the namespace."`
+	}
+	pauseAllBody struct {
+		targetBody
+		pauseEnd
 	}
 	resumeBody struct {
 		targetBody
@@ -98,11 +110,14 @@ func doTrigger(ctx context.Context, c *call) (any, error) {
 
 func doPauseOrResume(ctx context.Context, c *call) (any, error) {
 	var body resumeBody // has the fields of the others
+	var ends pauseEnd
 	switch one := c.body.(type) {
-	case *reasonBody: // of the job in the path
+	case *pauseBody: // of the job in the path
+		body.Reason, ends = one.Reason, one.pauseEnd
+	case *reasonBody: // as above
 		body.Reason = one.Reason
-	case *targetBody:
-		body.targetBody = *one
+	case *pauseAllBody:
+		body.targetBody, ends = one.targetBody, one.pauseEnd
 	case *resumeBody:
 		body = *one
 	}
@@ -110,7 +125,7 @@ func doPauseOrResume(ctx context.Context, c *call) (any, error) {
 		return nil, &view.InvalidError{Msg: "id: write it alone, without tag and all"}
 	}
 	command := c.command(body.Reason)
-	command.Tag, command.All = body.Tag, body.All
+	command.Tag, command.All, command.Until, command.Within = body.Tag, body.All, ends.Until.value(), ends.For.value()
 	done, err := c.cfg.Control.PauseOrResume(ctx, command, body.ID)
 	return c.accepted(done.Command, done, err)
 }

@@ -40,13 +40,17 @@ type form struct {
 func forms() []form {
 	why := field{Name: "reason", Label: "Reason", Help: "Everyone can read it in the audit log.", Kind: "text", Needed: true}
 	within := field{Name: "within", Label: "Within", Help: "How long it may wait for its start, such as 30m.", Kind: "text"}
+	ends := []field{
+		{Name: "for", Label: "For", Help: "How long it lasts, such as 2h.", Kind: "text"},
+		{Name: "until", Label: "Or until (UTC)", Help: "Empty both: until it is resumed.", Kind: "time"},
+	}
 	return []form{
 		{path: "/jobs/{job}/trigger", Verb: "Trigger", About: "Runs the job once, now, on one of the replicas.", Fields: []field{
 			why,
 			{Name: "params", Label: "Params", Help: "A JSON object; overrides the configured params, key by key.", Kind: "json"},
 			within,
 		}},
-		{path: "/jobs/{job}/pause", Verb: "Pause", About: "Skips the ticks of the job until it is resumed.", Fields: []field{why}},
+		{path: "/jobs/{job}/pause", Verb: "Pause", About: "Skips the ticks of the job until it is resumed, or for some time.", Fields: append([]field{why}, ends...)},
 		{path: "/jobs/{job}/resume", Verb: "Resume", About: "Ends the pause of the job.", Fields: []field{why}},
 		{path: "/jobs/{job}/backfill", Verb: "Backfill", About: "Runs the job for each of its ticks in a past range of time. Lists the ticks first.", Fields: []field{
 			why,
@@ -60,7 +64,7 @@ func forms() []form {
 			{Name: "run", Label: "Only the run", Help: "A run ID; empty: all running runs.", Kind: "text"},
 			{Name: "waiting", Label: "Also withdraw pending triggers and backfills", Kind: "bool"},
 		}},
-		{path: "/pause", Verb: "Pause", Danger: true, About: "Skips the ticks of all jobs with a tag, or of all jobs, until they are resumed.", Fields: targetFields(why)},
+		{path: "/pause", Verb: "Pause", Danger: true, About: "Skips the ticks of all jobs with a tag, or of all jobs, until they are resumed, or for some time.", Fields: append(targetFields(why), ends...)},
 		{path: "/resume", Verb: "Resume", About: "Ends the pause of a tag, of all jobs, or the one with an ID.", Fields: append(targetFields(why),
 			field{Name: "id", Label: "The pause with the ID", Help: "From quorate pauses or the audit log.", Kind: "text"})},
 		{path: "/locks/{job}/release", Verb: "Release", Danger: true, About: "Takes the lock from its holder by force. Its run loses the lease, and guards refuse its writes.", Fields: []field{
@@ -219,7 +223,7 @@ func (f field) value(text string) any {
 func doneText(kind string) string {
 	return map[string]string{
 		string(commands.Trigger):  "Triggered: a replica will run it in a moment.",
-		string(commands.Pause):    "Paused: its ticks are skipped until it is resumed.",
+		string(commands.Pause):    "Paused: its ticks are skipped until it is resumed, or the pause ends.",
 		string(commands.Resume):   "Resumed: its ticks run again.",
 		string(commands.Backfill): "Backfill requested: its runs start in a moment.",
 		string(commands.Cancel):   "Cancelled: the runs were asked to stop.",

@@ -64,7 +64,7 @@ func jobFilters() []jobFilter {
 		{"failing", "not succeeding", func(data *clusterData, key string) bool { _, is := data.needOf(key); return is }},
 		{"running", "running", func(data *clusterData, key string) bool { return data.runningRun(key) != "" }},
 		{"paused", "paused", func(data *clusterData, key string) bool {
-			return data.directory.Last[key].PausedBy(data.open.Pauses) != ""
+			return data.directory.Last[key].PausedBy(data.open.Pauses, time.Time{}) != ""
 		}},
 		{"new", "without a tick", func(data *clusterData, key string) bool { return data.newest[key].IsZero() }},
 		{"unserved", "not served", func(data *clusterData, key string) bool { return !data.directory.Last[key].Live }},

@@ -357,8 +357,12 @@ const mostRows = 20
 // A paused is a pause, or a job that is paused in the configuration.
 type paused struct {
 	Target, Why, By string
-	At              time.Time
+	At, Ends        time.Time // zero: unknown, or it lasts until it is resumed
+	Forgotten       bool      // it has no end, and is more than a week old
 }
+
+// longPause is after how long somebody may have forgotten a pause.
+const longPause = 7 * 24 * time.Hour
 
 func (data *clusterData) paused() (list []paused) {
 	for _, c := range data.open.Pauses {
@@ -366,7 +370,7 @@ func (data *clusterData) paused() (list []paused) {
 		if v, known := data.directory.Last[c.Job]; known {
 			target = v.Name
 		}
-		list = append(list, paused{target, c.Reason, c.By, c.At})
+		list = append(list, paused{target, c.Reason, c.By, c.At, c.Ends(), c.Ends().IsZero() && data.asOf().Sub(c.At) > longPause})
 	}
 	for _, key := range data.directory.Keys {
 		if v := data.directory.Last[key]; v.Live && v.Paused {

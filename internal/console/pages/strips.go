@@ -262,7 +262,7 @@ func (data *clusterData) row(key string, incidents []incident) jobTimes {
 	show.Now = data.asOf()
 	past, known := data.past[key]
 	last := data.directory.Last[key]
-	row := jobTimes{Job: last.Name, Mark: mark{"calm", "·", "none in 7 days"}, Strip: newStrip(data.grid, past, show, incidents), Paused: last.PausedBy(data.open.Pauses)}
+	row := jobTimes{Job: last.Name, Mark: mark{"calm", "·", "none in 7 days"}, Strip: newStrip(data.grid, past, show, incidents), Paused: last.PausedBy(data.open.Pauses, time.Time{})}
 	switch {
 	case len(past.Events) > 0:
 		row.Mark = markOfEvent(past.Events[0])

@@ -28,6 +28,7 @@ type Command struct {
 	From        *string         `json:"from" jsonschema:"Start of the range of a backfill."`
 	To          *string         `json:"to" jsonschema:"End of that range, excluded."`
 	Concurrency *int            `json:"concurrency" jsonschema:"How many runs of a backfill may run at once."`
+	Until       *string         `json:"until" jsonschema:"End of a pause; null: it lasts until it is resumed."`
 	Expires     *string         `json:"expires" jsonschema:"The runs must start before this time."`
 	Result      *string         `json:"result" jsonschema:"Result in words; null: none yet."`
 	Closed      *string         `json:"closed" jsonschema:"When the result was known."`
@@ -42,6 +43,9 @@ func NewCommand(command commands.Command) Command {
 		Concurrency: Optional(command.Concurrency), Result: Optional(command.Result), Closed: Stamp(command.Closed),
 	}
 	asked := command.Within > 0 // a note was not
+	if command.Kind == commands.Pause {
+		row.Until = Stamp(command.Ends())
+	}
 	if command.Kind.Request() && asked {
 		row.Expires = Stamp(command.Expires())
 	}

@@ -150,7 +150,7 @@ const lastRecords = 3
 // markPaused sets Paused of each job.
 func markPaused(rows []Job, open OpenCommands) {
 	for i, row := range rows {
-		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses))
+		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses, time.Time{}))
 	}
 }
 
@@ -214,7 +214,8 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 // markNext sets Paused of each tick, or says in its note that pauses are not known.
 func (d Directory) markNext(rows []Next, open OpenCommands) {
 	for i, row := range rows {
-		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(open.Pauses))
+		tick, _ := time.Parse(time.RFC3339, row.Tick) // it was written so
+		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(open.Pauses, tick))
 		if open.Unknown != "" && rows[i].Paused == nil {
 			rows[i].Note = Optional(Join("; ", Text(row.Note), "it is not known yet whether it is paused"))
 		}

@@ -90,7 +90,7 @@ func TestNextSaysWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
 	var all []roster.JobInfo
-	for _, j := range []roster.JobInfo{{Name: "by-hand"}, {Name: "by-tag", Tags: []string{"finance"}}, {Name: "free"}, {Name: "in-file", Paused: true}} {
+	for _, j := range []roster.JobInfo{{Name: "by-hand"}, {Name: "by-tag", Tags: []string{"finance"}}, {Name: "for-a-while", Tags: []string{"bank"}}, {Name: "free"}, {Name: "in-file", Paused: true}} {
 		j.Schedule, j.Definition, j.Timezone, j.Replica, j.Published, j.ConfigHash = "@every 1h", `{"spec":"@every 1h"}`, "UTC", "a", at, "c"
 		all = append(all, j)
 	}
@@ -101,17 +101,17 @@ func TestNextSaysWhatIsPaused(t *testing.T) {
 	if _, err := peers.Beat(t.Context(), roster.Replica{ID: "a", ConfigHash: "c", State: roster.StateReady}); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []commands.Command{{Job: "by-hand"}, {Tag: "finance"}} {
+	for _, command := range []commands.Command{{Job: "by-hand"}, {Tag: "finance"}, {Tag: "bank", Until: at.Add(90 * time.Minute)}} {
 		command.Kind, command.By, command.Reason = commands.Pause, "ann", "the bank is down"
 		if _, err := kept.Do(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rows, err := view.Reader{Records: store.Records{Roster: peers, Commands: kept}}.Next(t.Context(), "", at, 4)
-	if err != nil || len(rows) != 4 {
+	rows, err := view.Reader{Records: store.Records{Roster: peers, Commands: kept}}.Next(t.Context(), "", at, 10)
+	if err != nil || len(rows) != 10 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
-	for i, want := range []string{"the bank is down", "tag finance", "", "paused"} {
+	for i, want := range []string{"the bank is down", "tag finance", "tag bank", "", "paused", "the bank is down", "tag finance", "", "", "paused"} {
 		paused := view.Text(rows[i].Paused)
 		if !strings.Contains(paused, want) || (want == "") != (rows[i].Paused == nil) {
 			t.Errorf("%s at %s: paused %q, want %q", rows[i].Job, rows[i].Tick, paused, want)

@@ -348,9 +348,10 @@ func OrAnotherReplica(holder string) string {
 	return holder
 }
 
-// PausedFor says why a job's ticks are skipped, zero if they are not. It takes the first of:
-// its configuration, a pause of the job, of all jobs, of one of its tags.
-func (j *Job) PausedFor(pauses []commands.Command) ledger.Reason {
+// PausedFor says why the tick of a job with this nominal time is skipped, for who asks at the time now; zero
+// if it is not. It takes the first of: its configuration, a pause of the job, of all jobs, of one of its
+// tags. Two times of zero are before the end of every pause.
+func (j *Job) PausedFor(pauses []commands.Command, tick, now time.Time) ledger.Reason {
 	if j.Paused {
 		return ledger.Reason{Code: ledger.CodePaused, Variant: ledger.VariantConfigured}
 	}
@@ -359,9 +360,9 @@ func (j *Job) PausedFor(pauses []commands.Command) ledger.Reason {
 		func(a commands.Command) bool { return a.All },
 		func(a commands.Command) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
 	} {
-		if i := slices.IndexFunc(pauses, covers); i >= 0 {
+		if i := slices.IndexFunc(pauses, func(a commands.Command) bool { return covers(a) && a.Skips(tick, now) }); i >= 0 {
 			a := pauses[i]
-			d := ledger.Details{By: a.By, Since: a.At, Text: a.Reason}
+			d := ledger.Details{By: a.By, Since: a.At, Until: a.Ends(), Text: a.Reason}
 			if a.Job == "" {
 				d.Of = a.Target()
 			}

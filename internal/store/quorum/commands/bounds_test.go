@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quorate/quorate/dev/testkit/redistest"
 	"github.com/quorate/quorate/scheduler/commands"
@@ -95,6 +96,52 @@ func TestResumeReachesAMissedPause(t *testing.T) {
 		if v.values["p:job%20job"].until == 0 {
 			t.Errorf("%s has no resume, and the pause comes back with the other: %+v", v.node.Name(), v.values)
 		}
+	}
+}
+
+// TestEndedPauseLeavesAMark: no flood of resumes pushes out a pause with an end, which takes a place while it
+// lasts. After it has ended, a node that was away does not bring the pause before it back.
+func TestEndedPauseLeavesAMark(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 3)
+	a := connect(t, redistest.Servers(servers))
+	a.mustDo(t, pause("for-ever"))
+	servers[0].Freeze()
+	a.pauses = 1
+	bounded := pause("for-an-hour")
+	bounded.Within = time.Hour
+	a.mustDo(t, bounded)
+	if _, err := a.Do(t.Context(), commands.Command{Kind: commands.Pause, Tag: "x", By: "ann", Reason: "so"}); err == nil {
+		t.Error("a pause with an end takes no place")
+	}
+	a.learnResumes(t, 250)
+	a.mustDo(t, trigger("t")) // it sweeps
+	if open := a.mustOpen(t); len(open.Pauses) != 1 || open.Pauses[0].ID != bounded.ID {
+		t.Errorf("after many resumes %+v are in force", open.Pauses)
+	}
+	short := pause("short")
+	short.Within = time.Second
+	ends := a.mustDo(t, short).Ends()
+	time.Sleep(ends.Sub(a.clock()) + 100*time.Millisecond)
+	servers[0].Thaw()
+	if open := a.mustOpen(t); len(open.Pauses) != 0 || len(open.Ended) != 1 {
+		t.Errorf("after the end %+v are in force, and %+v have ended", open.Pauses, open.Ended)
+	}
+}
+
+// learnResumes tells the nodes of so many resumes, made from now on.
+func (a *Commands) learnResumes(t *testing.T, n int) {
+	t.Helper()
+	args := []any{a.keep}
+	for i := range n {
+		v, err := newValue(commands.Command{ID: fmt.Sprint("r", i), Kind: commands.Resume, Tag: fmt.Sprint("tag", i), At: a.clock().Add(time.Duration(i) * time.Millisecond)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, pauseField(v.series), v.String())
+	}
+	if _, err := a.call(t.Context(), "test", a.lua.learn, args...); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -17,8 +17,8 @@
 //
 // Of a target's pauses and resumes the one with the latest instant counts, on a node
 // and between nodes. A new one takes an instant after all that a quorum has seen.
-// Resumes are kept for 90 days, the latest 200: a node that was away for longer could
-// bring a pause back. A resume of a target that no node knows as paused is only in the
+// Resumes, and pauses that have ended, are kept for 90 days, the latest 200: a node that was away
+// for longer could bring an earlier pause back. A resume of a target that no node knows as paused is only in the
 // audit log.
 //
 // # Requests, and their order
@@ -130,7 +130,9 @@ func (a *Commands) Do(ctx context.Context, command commands.Command) (commands.C
 	case r.known != nil:
 		return a.adopt(ctx, doing, idField(command), *r.known)
 	}
-	command.At = r.at
+	if command, err = command.Made(r.at); err != nil {
+		return commands.Command{}, err
+	}
 	if command.Kind.Request() {
 		return a.take(ctx, doing, command, r.by)
 	}

@@ -11,9 +11,11 @@
 --   R  at is reserved for the command until then; rest: who reserved it
 --   O  a request that is open, and expires then; rest: its JSON
 --   C  one that was closed, or a command under k:; rest: its JSON
---   P  a pause, or a resume, which is kept until then (0: for ever)
+--   P  a pause, or a resume. A resume, and a pause with an end, is kept until then: as long as resumes
+--      after its end (0: for ever)
 local commands, audit = KEYS[2], KEYS[3]
 local keep = 86400000 -- how long a node keeps expired data, ms
+local resumed = 7776000000 -- how long it keeps a resume, and a pause that has ended, ms
 
 -- The fields of a value. Its rest may be long, so only its start is returned.
 local function parse(value)
@@ -31,6 +33,11 @@ end
 local function get(field)
   local value = redis.call('HGET', commands, field)
   return value and parsed(value)
+end
+
+-- Whether a pause lasts: it has no end, or one to come. A resume ends at its own instant.
+local function lasts(value)
+  return value.state == 'P' and (value.til == 0 or value.til - resumed > math.max(now, value.at))
 end
 
 local function last(series) return tonumber(redis.call('HGET', commands, 'last:' .. series) or '0') or 0 end

@@ -265,7 +265,7 @@ func (p picture) open(u *unreadable.Log) commands.Open {
 		case err != nil:
 		case v.state == closed, command.Kind == commands.Resume:
 		case v.state == pauseOrResume:
-			all.Pauses = append(all.Pauses, command)
+			all.Pause(command, time.UnixMilli(p.now))
 		case v.until <= p.now:
 			all.Expired = append(all.Expired, command)
 		case settled.before(v):

@@ -27,7 +27,7 @@ if arg(9) ~= '' then
   for name, other in pairs(live) do -- what is reserved counts, too: it is a command soon
     if other.state == 'R' and other.til > now and name ~= field and pause == (string.sub(name, 1, 2) == 'k:') then n = n + 1 end
     if not pause and other.state == 'O' and other.til > now then n = n + 1 end
-    if pause and other.state == 'P' and other.til == 0 and name ~= standing then n = n + 1 end
+    if pause and lasts(other) and name ~= standing then n = n + 1 end
   end
   if n >= tonumber(arg(9)) then return {'FULL', nowtext} end
 end

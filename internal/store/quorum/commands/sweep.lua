@@ -1,6 +1,6 @@
 -- For reserve.lua: drops old registers, and returns the parsed values of all others by
 -- field. Old are expired requests, the last instant of a series, and the IDs of pauses.
-local most = 200 -- how many resumes, and how many IDs of pauses and resumes, are kept
+local most = 200 -- how many resumes and ended pauses, and how many IDs of pauses and resumes, are kept
 
 local function trim(list)
   if #list <= most then return end
@@ -23,7 +23,7 @@ local function sweep()
       live[field] = nil
     elseif kind == 'k:' then
       ids[#ids + 1] = kept
-    elseif kind == 'p:' and til > 0 then
+    elseif kind == 'p:' and not lasts(kept) then
       resumes[#resumes + 1] = kept
     end
   end

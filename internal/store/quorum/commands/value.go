@@ -22,15 +22,15 @@ const (
 	pauseOrResume = "P"
 )
 
-// keepResumed is how long a resume is kept: a node that was away for longer could bring
-// the pause back.
+// keepResumed is how long a resume, and a pause that has ended, is kept, as in common.lua: a node that
+// was away for longer could bring an earlier pause back.
 const keepResumed = 90 * 24 * time.Hour
 
 // A value is one command as nodes store it.
 type value struct {
 	state       string
 	at, last    int64  // the first and the last instant that the command occupies in its series, ms
-	until       int64  // when a reservation or an open request expires, or a resume is dropped, ms; 0: never
+	until       int64  // when a reservation or an open request expires, or a resume or an ended pause is dropped, ms; 0: never
 	series      string // commands of a series have growing instants: requests of one kind for a job, or pauses of a target
 	fingerprint string // of the command
 	rest        string // JSON of the command; of a reservation, its owner
@@ -69,7 +69,10 @@ func newValue(command commands.Command) (value, error) {
 	switch {
 	case command.Kind == commands.Resume:
 		v.until = command.At.Add(keepResumed).UnixMilli()
-	case command.Kind == commands.Pause: // until is 0: it is kept until it is replaced
+	case command.Kind == commands.Pause:
+		if ends := command.Ends(); !ends.IsZero() { // else until is 0: it is kept until it is replaced
+			v.until = ends.Add(keepResumed).UnixMilli()
+		}
 	case command.Closed.IsZero():
 		v.state, v.until = open, command.Expires().UnixMilli()
 	default:

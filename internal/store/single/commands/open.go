@@ -45,7 +45,7 @@ func (s *Store) Open(ctx context.Context) (commands.Open, error) {
 		switch {
 		case command.Kind == commands.Resume:
 		case command.Kind == commands.Pause:
-			open.Pauses = append(open.Pauses, command)
+			open.Pause(command, stamp.At())
 		case command.Expires().After(stamp.At()):
 			open.Requests = append(open.Requests, command)
 		case command.Expires().Add(keep).After(stamp.At()):

@@ -71,6 +71,9 @@ func (s *Store) place(ctx context.Context, command commands.Command) (commands.C
 			command.At = last.Last().Add(time.Millisecond)
 		}
 	}
+	if command, err = command.Made(command.At); err != nil {
+		return command, nil, err
+	}
 	if command.Kind.Request() {
 		if err := s.takePlace(t, command, lists[3], others); err != nil {
 			return command, nil, err
@@ -90,12 +93,17 @@ func (s *Store) checkLimit(command commands.Command, inForce []kv.Record, now ti
 	}
 	all, _ := s.decode(inForce)
 	all = slices.DeleteFunc(all, func(a commands.Command) bool {
-		return a.Kind == commands.Resume || a.Kind == commands.Pause && a.Series() == command.Series() || a.Kind.Request() && !a.Expires().After(now)
+		return a.Kind == commands.Resume || a.Kind == commands.Pause && (a.Series() == command.Series() || hasEnded(a, now)) || a.Kind.Request() && !a.Expires().After(now)
 	})
 	if len(all) >= most {
 		return all, commands.TooMany(command.Kind, most)
 	}
 	return all, nil
+}
+
+func hasEnded(pause commands.Command, now time.Time) bool {
+	ends := pause.Ends()
+	return !ends.IsZero() && !now.Before(ends)
 }
 
 // placeRecords is how many records share the places of open requests: requests at the same time
@@ -212,7 +220,7 @@ func (s *Store) sweep(ctx context.Context) error {
 	for _, list := range lists[2:] {
 		list = slices.DeleteFunc(list, func(r kv.Record) bool {
 			command, err := commands.Decode(r.Value)
-			inUse := command.Kind == commands.Pause || command.Last().After(old) || r.Key.Name == "open" && command.Expires().After(old)
+			inUse := command.Kind == commands.Pause && !hasEnded(command, old) || command.Last().After(old) || r.Key.Name == "open" && command.Expires().After(old)
 			return err != nil || inUse
 		})
 		for _, r := range list[:min(len(list), s.sweepMost()/2)] {
