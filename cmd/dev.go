@@ -108,7 +108,7 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, s devStore, replicas i
 		options := replica.Config{
 			Replica: settings.Replica{ID: id}, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
 			Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server), Store: s.server,
-			File: &config.File{Config: &own, Registry: a.Registry, Source: &source, Adapt: adapt},
+			File: &config.File{Config: &own, Source: &source, Adapt: adapt}, Registry: a.Registry,
 		}
 		if i == 0 {
 			options.Listener = front.listener

@@ -49,7 +49,7 @@ restart.`,
 				return err
 			}
 			r, err := replica.New(replica.Config{
-				File:    &config.File{Config: cfg, Registry: a.Registry, Source: &source},
+				File: &config.File{Config: cfg, Source: &source}, Registry: a.Registry,
 				Version: Version(), Logger: config.NewLogger(cfg.Log, a.Err),
 				Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server), Store: cluster.Part(cfg.Section(), a.Stores),
 			})

@@ -27,8 +27,12 @@ type Job struct {
 	// Handler does the work. It is called on one replica for each tick.
 	Handler Handler `json:"-"`
 
-	// Func and Description are for people; Func is the name of the function.
-	Func        string
+	// Func is the name of the function. With package replica, a job without a Handler calls the
+	// function of that name in replica.Config.Registry, with Params as in a file. Params of a Source
+	// hold no references: ${env:NAME} is plain text there.
+	Func   string
+	Params map[string]any
+	// Description is for people.
 	Description string
 	// Key is the name under which the store keeps the job's claims, tokens and ledger: the
 	// first name of a job that was renamed. Default: Name.
@@ -75,8 +79,8 @@ type Job struct {
 	// Bind returns the function with other params; those of a request override the job's
 	// own, key by key. Nil: requests cannot have params.
 	Bind func(params map[string]any) (Handler, error) `json:"-"`
-	// Params describes the params of Bind. Nil: unknown.
-	Params *Shape `json:"-"`
+	// Shape describes the params of Bind. Nil: unknown.
+	Shape *Shape `json:"-"`
 
 	// Hash identifies a version of the job. Default: made of the fields that encoding/json
 	// writes, but for Name and Key, and of Schedule, with its definition or some ticks. Set it if

@@ -41,6 +41,11 @@ type Run struct {
 	Parent string
 	// Replica is the id of the replica that runs it.
 	Replica string
+	// Spec is the schedule of the job as text; empty if it has none.
+	Spec string
+	// Traceparent and Tracestate are the trace context of the call, as the headers of these names
+	// carry it (www.w3.org/TR/trace-context). Empty without package scheduler/traces.
+	Traceparent, Tracestate string
 	// Logger carries the fields above. A bound Handler never sees nil.
 	Logger *slog.Logger
 

@@ -69,6 +69,9 @@ type Config struct {
 	// the file, or its own defaults. A Schedule of a job says what several schedules, dst, exclude,
 	// starts_at and ends_at say in a file: package schedule has an example.
 	Jobs []jobs.Job
+	// Registry has the functions that jobs may name in place of a Handler: those of Jobs, of Source
+	// and of the file. Read sets it.
+	Registry *jobs.Registry
 
 	// These are sections of config.yaml: package settings describes their fields.
 	Namespace string // default "quorate"
@@ -143,7 +146,7 @@ func Read(path string, registry *jobs.Registry) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	return Config{File: &config.File{Config: cfg, Registry: registry, Source: &source}}, nil
+	return Config{Registry: registry, File: &config.File{Config: cfg, Source: &source}}, nil
 }
 
 // over returns a copy of the configuration that was read, or of the defaults, with the settings
@@ -192,6 +195,7 @@ type Metrics interface {
 type Traces interface {
 	Begin(replica string)
 	Observe(e event.Event)
+	Carried(e event.Event) (traceparent, tracestate string)
 	Middleware(next jobs.Handler) jobs.Handler
 }
 

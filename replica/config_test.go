@@ -163,7 +163,7 @@ func TestMistakesOfTheProgram(t *testing.T) {
 	nodes := settings.Redis{Nodes: settings.Nodes("redis://h")}
 	for want, cfg := range map[string]Config{
 		"redis.nodes: no nodes are listed": {},
-		"jobs.a: has no func":              {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "@daily"}}},
+		"jobs.a: has no Handler":           {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "@daily"}}},
 		"jobs.a: has no schedule":          {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Handler: nothing}}},
 		"jobs.a.schedule: ":                {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "daily", Handler: nothing}}},
 		"jobs.a: the program has two":      {Redis: nodes, Jobs: []jobs.Job{{Name: "a", Spec: "@daily", Handler: nothing}, {Name: "a", Spec: "@daily", Handler: nothing}}},

@@ -2,7 +2,9 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,7 +87,7 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 	if next := own.Schedule.Next(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)); next.Hour() != 17 {
 		t.Errorf("the schedule is in UTC: %v", next)
 	}
-	whole := completed(t, cfg, jobs.Job{Name: own.Name, Schedule: own.Schedule, Handler: own.Handler, Hash: own.Hash, Spec: own.Spec, Timezone: own.Timezone, Code: own.Code, Params: own.Params})
+	whole := completed(t, cfg, jobs.Job{Name: own.Name, Schedule: own.Schedule, Handler: own.Handler, Hash: own.Hash, Spec: own.Spec, Timezone: own.Timezone, Code: own.Code, Shape: own.Shape})
 	own.Handler, whole.Handler, own.Settings, whole.Settings, own.Bind, whole.Bind = nil, nil, nil, nil, nil, nil
 	if !reflect.DeepEqual(own, whole) {
 		t.Errorf("a job of a source: %+v\nof the program: %+v", whole, own)
@@ -103,10 +105,12 @@ func TestDefaultsGoBehindTheJob(t *testing.T) {
 // completed is a job of a Source as the scheduler gets it.
 func completed(t *testing.T, cfg *config.Config, job jobs.Job) jobs.Job {
 	t.Helper()
-	list, err := cfg.Complete([]jobs.Job{job})
+	job.Handler = nothing
+	list, err := cfg.Complete([]jobs.Job{job}, jobs.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
+	list[0].Handler = nil // DeepEqual finds no functions equal
 	return list[0]
 }
 
@@ -135,7 +139,7 @@ func TestSourceHasSchedulesAsText(t *testing.T) {
 	if first.Hour() != 17 || !job.Schedule.Next(first).IsZero() || job.Timezone != "Asia/Tokyo" {
 		t.Errorf("%v in %s, then %v", first, job.Timezone, job.Schedule.Next(first))
 	}
-	if _, err := cfg.Complete([]jobs.Job{{Name: "j", Spec: "0 25 * * *", Handler: nothing}}); err == nil || !strings.HasPrefix(err.Error(), "jobs.j.schedule: ") {
+	if _, err := cfg.Complete([]jobs.Job{{Name: "j", Spec: "0 25 * * *", Handler: nothing}}, jobs.NewRegistry()); err == nil || !strings.HasPrefix(err.Error(), "jobs.j.schedule: ") {
 		t.Errorf("an impossible schedule: %v", err)
 	}
 }
@@ -159,6 +163,62 @@ func TestOnePauseBoundsTheOther(t *testing.T) {
 		}
 		if own, sourced := made.Jobs["own"].Retry, completed(t, cfg, jobs.Job{Retry: says}).Retry; own != want || sourced != want {
 			t.Errorf("%+v becomes %+v, and %+v of a source, want %+v", says, own, sourced, want)
+		}
+	}
+}
+
+// greeting is the params of a registered function.
+type greeting struct{ Customer, Greeting string }
+
+func (g *greeting) SetDefaults() { g.Greeting = "hello" }
+
+// A job in Go may name a registered function with params, as in a file; so may one of a Source, whose
+// params read no secrets and run no commands.
+func TestJobsOfTheProgramNameFunctions(t *testing.T) {
+	t.Setenv("GREETED", "acme")
+	var said []string
+	registry := jobs.NewRegistry()
+	for _, name := range []string{"greet", "exec"} {
+		jobs.Register(registry, name, func(_ context.Context, _ jobs.Run, p greeting) error {
+			said = append(said, p.Greeting+" "+p.Customer)
+			return nil
+		})
+	}
+	job := jobs.Job{Name: "j", Spec: "@daily", Func: "greet", Params: map[string]any{"customer": "${env:GREETED}"}}
+	cfg := config.Default()
+	cfg.Redis.Nodes = settings.Nodes("redis://127.0.0.1:1")
+	if err := errors.Join(cfg.AddJobs([]jobs.Job{job}), cfg.Check(registry)); err != nil {
+		t.Fatal(err)
+	}
+	own, err := cfg.JobList(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourced, err := cfg.Complete([]jobs.Job{job}, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range []jobs.Job{own[0], sourced[0]} {
+		asked, err := made.Bind(map[string]any{"greeting": "good night"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(made.Handler(t.Context(), jobs.Run{}), asked(t.Context(), jobs.Run{})); err != nil || made.Shape == nil {
+			t.Errorf("%v, with shape %v", err, made.Shape)
+		}
+	}
+	if want := []string{"hello acme", "good night acme", "hello ${env:GREETED}", "good night ${env:GREETED}"}; !slices.Equal(said, want) {
+		t.Errorf("the function was called with %q, want %q", said, want)
+	}
+	for want, wrong := range map[string]jobs.Job{
+		"jobs.j.params.customers: unknown":                      {Func: "greet", Params: map[string]any{"customers": 1}},
+		"jobs.j.func: exec takes its params from the configura": {Func: "exec"},
+		`jobs.j.func: unknown function "great"`:                 {Func: "great"},
+		"jobs.j: has no Handler; set one, or Func to the name":  {},
+	} {
+		wrong.Name, wrong.Spec = "j", "@daily"
+		if _, err := cfg.Complete([]jobs.Job{wrong}, registry); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", wrong, err, want)
 		}
 	}
 }

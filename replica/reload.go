@@ -18,9 +18,10 @@ import (
 
 // A reloader reads the configuration again and serves its jobs.
 type reloader struct {
-	replica *Replica
-	from    config.File                                  // how it is read; its Source is set
-	over    func(*config.Config) (*config.Config, error) // puts the program's settings over it
+	replica  *Replica
+	from     config.File // how it is read; its Source is set
+	registry *jobs.Registry
+	over     func(*config.Config) (*config.Config, error) // puts the program's settings over it
 
 	running *config.Config // what the replica runs with
 	latest  *config.Config // what was read last
@@ -84,7 +85,7 @@ func (l *reloader) read() {
 	l.sum = l.contents()
 	suspect := l.suspectSum
 	l.suspectSum = ""
-	cfg, err := config.Read(*l.from.Source, l.from.Registry)
+	cfg, err := config.Read(*l.from.Source, l.registry)
 	if err == nil {
 		if l.from.Adapt != nil {
 			l.from.Adapt(cfg)
@@ -105,11 +106,11 @@ func (l *reloader) read() {
 // serve serves the jobs of cfg, and says what else of it needs a restart. The hash suspect is that
 // of the file if it seemed to be half written when it was read before.
 func (l *reloader) serve(cfg *config.Config, suspect string) error {
-	next, err := l.running.WithJobs(cfg, l.from.Registry)
+	next, err := l.running.WithJobs(cfg, l.registry)
 	if err != nil {
 		return err
 	}
-	list, err := next.JobList(l.from.Registry)
+	list, err := next.JobList(l.registry)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func newReloading(t *testing.T, jobsYAML string, change func(*reloading, *Config
 	if change != nil {
 		change(r, &options)
 	}
-	options.File = &config.File{Config: cfg, Registry: registry, Source: &source}
+	options.File, options.Registry = &config.File{Config: cfg, Source: &source}, registry
 	if r.Replica, err = New(options); err != nil {
 		t.Fatal(err)
 	}

@@ -69,30 +69,28 @@ func New(cfg Config) (*Replica, error) {
 	if cfg.File != nil {
 		file = *cfg.File
 	}
-	if file.Registry == nil {
-		file.Registry = jobs.NewRegistry()
-	}
-	if err := file.Registry.Err(); err != nil {
+	cfg.Registry = cmp.Or(cfg.Registry, jobs.NewRegistry())
+	if err := cfg.Registry.Err(); err != nil {
 		return nil, err
 	}
 	settings, err := cfg.over(file.Config)
-	if err = errors.Join(err, settings.Check(file.Registry)); err != nil {
+	if err = errors.Join(err, settings.Check(cfg.Registry)); err != nil {
 		return nil, err
 	}
-	r, err := wire(settings, file.Registry, cfg)
+	r, err := wire(settings, cfg)
 	if err == nil && file.Source != nil {
-		r.reloader = &reloader{replica: r, from: file, over: cfg.over, running: settings, latest: settings, sum: settings.Sum()}
+		r.reloader = &reloader{replica: r, from: file, registry: cfg.Registry, over: cfg.over, running: settings, latest: settings, sum: settings.Sum()}
 	}
 	return r, err
 }
 
 // wire puts the parts together.
-func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica, error) {
+func wire(cfg *config.Config, options Config) (*Replica, error) {
 	cluster, err := cfg.Cluster()
 	if err != nil {
 		return nil, err
 	}
-	list, err := cfg.JobList(registry)
+	list, err := cfg.JobList(options.Registry)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +107,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	part.ClockOffset, part.Stores = r.store.ClockOffset, store.ForScheduler(r.store)
 	r.tags.own.Store(tagsIn(list))
 	r.warnUnresolved(cfg)
-	r.webhooks = newSinks(cfg, id, base, r.tags.tagsOf)
+	r.webhooks = newSinks(cfg, id, base, r.tags.tagsOf, options.Traces)
 	r.settingsShown.Store(cfg)
 	if err := r.openDashboard(cfg, options); err != nil {
 		return nil, errors.Join(err, r.store.Close())
@@ -121,7 +119,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		part.Middleware = append(part.Middleware, secrets.Middleware)
 	}
 	r.observer = r.listeners(options)
-	part.Observer, part.Logger, part.Source = r.observer, base, r.completed(options.Source)
+	part.Observer, part.Logger, part.Source = r.observer, base, r.completed(options.Source, options.Registry)
 	part.NotifySettled = true
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {

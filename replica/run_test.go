@@ -258,7 +258,7 @@ func nodesOf(t *testing.T, cfg *config.Config) membership.Config {
 
 // newReplica returns a replica with a configuration that was not read from a file.
 func newReplica(cfg *config.Config, registry *jobs.Registry, c Config) (*Replica, error) {
-	c.File = &config.File{Config: cfg, Registry: registry}
+	c.File, c.Registry = &config.File{Config: cfg}, registry
 	return New(c)
 }
 

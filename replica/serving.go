@@ -216,9 +216,9 @@ func tagsIn(list []jobs.Job) *map[string][]string {
 	return &tags
 }
 
-// completed returns the source with the defaults of the configuration in its jobs, whose tags the
-// replica notes.
-func (r *Replica) completed(source scheduler.Source) scheduler.Source {
+// completed returns the source with the defaults of the configuration and the functions of the registry in
+// its jobs, whose tags the replica notes.
+func (r *Replica) completed(source scheduler.Source, registry *jobs.Registry) scheduler.Source {
 	if source == nil {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (r *Replica) completed(source scheduler.Source) scheduler.Source {
 		if err != nil {
 			return nil, err
 		}
-		whole, err := r.settingsShown.Load().Complete(list)
+		whole, err := r.settingsShown.Load().Complete(list, registry)
 		if err != nil {
 			return nil, err
 		}
@@ -248,11 +248,15 @@ func (b *tagBook) tagsOf(job string) []string {
 }
 
 // newSinks returns the webhooks of the configuration.
-func newSinks(c *config.Config, id string, log *slog.Logger, tagsOf func(job string) []string) sinks {
+func newSinks(c *config.Config, id string, log *slog.Logger, tagsOf func(job string) []string, traces Traces) sinks {
 	var all sinks
+	var carried func(event.Event) (string, string)
+	if traces != nil {
+		carried = traces.Carried
+	}
 	for i, hook := range c.Webhooks {
 		all = append(all, webhook.New(webhook.Config{
-			Webhook: hook, Name: fmt.Sprintf("webhooks[%d]", i), Namespace: c.Namespace, Replica: id, Resolve: refs.Resolve, TagsOf: tagsOf, Logger: log,
+			Webhook: hook, Name: fmt.Sprintf("webhooks[%d]", i), Namespace: c.Namespace, Replica: id, Resolve: refs.Resolve, TagsOf: tagsOf, Carried: carried, Logger: log,
 		}))
 	}
 	return all

@@ -88,7 +88,7 @@ func TestWhatARunLearns(t *testing.T) {
 		run.Logger = nil
 		want := jobs.Run{
 			ID: "j@20000101T000010.000Z", Job: "j", Tick: c.begun.Add(10 * time.Second).UTC(),
-			Token: c.ticks("j")[0].Token, Attempt: 1, Call: 1, Trigger: "schedule", Replica: "r1",
+			Token: c.ticks("j")[0].Token, Attempt: 1, Call: 1, Trigger: "schedule", Replica: "r1", Spec: "@every 10s",
 		}
 		if run != want {
 			t.Errorf("got %+v\nwant %+v", run, want)

@@ -86,19 +86,27 @@ func (b *builder) build(name string, job JobConfig) (jobs.Job, error) {
 	case err != nil:
 	case built.Handler != nil:
 		if built.Bind == nil {
-			built.Params = jobs.NoShape()
+			built.Shape = jobs.NoShape()
 		}
 		built.Code = cmp.Or(built.Code, runtime.FuncForPC(reflect.ValueOf(built.Handler).Pointer()).Name())
 	case b.registry != nil:
-		if built.Handler, err = b.registry.Bind(job.Func, job.Params, limits(b.cfg, job)); err != nil {
+		if err = bind(&built, b.registry, job, limits(b.cfg, job)); err != nil {
 			return built, fmt.Errorf("job %s: %w", name, err)
-		}
-		built.Bind = b.cfg.rebind(b.registry, job)
-		if !slices.Contains(fixedParams, job.Func) {
-			built.Params = b.registry.Shape(job.Func)
 		}
 	}
 	return built, err
+}
+
+// bind gives a job its function of the registry.
+func bind(built *jobs.Job, registry *jobs.Registry, job JobConfig, within jobs.Limits) (err error) {
+	if built.Handler, err = registry.Bind(job.Func, job.Params, within); err != nil {
+		return err
+	}
+	built.Bind = rebind(registry, job, within)
+	if !slices.Contains(fixedParams, job.Func) {
+		built.Shape = registry.Shape(job.Func)
+	}
+	return nil
 }
 
 // timezone returns the name of the time zone of a job's schedule: the one that all of its specs
@@ -128,7 +136,7 @@ var fixedParams = []string{"exec", "http"}
 
 // rebind returns the function that binds a job's function with the params of a request. These
 // override the job's own, key by key.
-func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]any) (jobs.Handler, error) {
+func rebind(registry *jobs.Registry, job JobConfig, within jobs.Limits) func(map[string]any) (jobs.Handler, error) {
 	return func(asked map[string]any) (jobs.Handler, error) {
 		if slices.Contains(fixedParams, job.Func) {
 			return nil, errFixed(job.Func)
@@ -139,7 +147,7 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 		params := map[string]any{}
 		maps.Copy(params, job.Params)
 		maps.Copy(params, asked)
-		return registry.Bind(job.Func, params, limits(c, job))
+		return registry.Bind(job.Func, params, within)
 	}
 }
 
@@ -166,7 +174,7 @@ func (c *Config) CheckParams(registry *jobs.Registry, job roster.JobInfo, params
 	}
 	asked, err := commands.DecodeParams(params)
 	if err == nil && len(params) > 0 {
-		_, err = c.rebind(registry, own)(asked)
+		_, err = rebind(registry, own, limits(c, own))(asked)
 	}
 	if err != nil {
 		return &commands.Error{Kind: commands.Trigger, Msg: fmt.Sprintf("params: %v", err)}
@@ -214,7 +222,9 @@ func (b *builder) check() {
 func (b *builder) checkFunc(p path, job JobConfig) {
 	switch {
 	case job.Program != nil && job.Program.Handler != nil:
-	case job.Func == "" || job.Program != nil:
+	case job.Func == "" && job.Program != nil:
+		b.at(p, "has no Handler; set one, or Func to the name of a registered function%s", listNames(b.registry))
+	case job.Func == "":
 		b.at(p, "has no func; write the name of a registered function%s", listNames(b.registry))
 	case b.registry != nil:
 		_, err := b.registry.Bind(job.Func, job.Params, limits(b.cfg, job))

@@ -79,15 +79,34 @@ func ofProgram(job jobs.Job, defaults JobPolicy) JobConfig {
 }
 
 // Complete returns the jobs of a Source with the defaults in place of zero values, as jobs of the
-// file have them. No default concerns a Schedule that the program made.
-func (c *Config) Complete(list []jobs.Job) ([]jobs.Job, error) {
-	b := c.builder(&problems{origin: c.origin}, nil)
+// file have them, and those without a handler with their function of the registry. No default concerns
+// a Schedule that the program made.
+func (c *Config) Complete(list []jobs.Job, registry *jobs.Registry) ([]jobs.Job, error) {
+	b := c.builder(&problems{origin: c.origin}, registry)
 	b.problems = &problems{} // no place in the file is that of these jobs
 	whole := make([]jobs.Job, len(list))
 	for i, job := range list {
-		whole[i] = b.complete(job.Name, ofProgram(job, c.Defaults))
+		made := ofProgram(job, c.Defaults)
+		whole[i] = b.complete(job.Name, made)
+		if job.Handler == nil {
+			b.bindSourced(&whole[i], made)
+		}
 	}
 	return whole, b.err()
+}
+
+// bindSourced gives a job of a Source its function. Its params come from a table that customers may
+// fill, so they read no secrets, and run no commands.
+func (b *builder) bindSourced(built *jobs.Job, job JobConfig) {
+	p, within := path{"jobs", built.Name}, limits(b.cfg, job)
+	within.Resolve = nil
+	if slices.Contains(fixedParams, job.Func) {
+		b.at(p.with("func"), "%v", errFixed(job.Func))
+	} else if job.Func == "" {
+		b.checkFunc(p, job)
+	} else {
+		b.reportBind(p, bind(built, b.registry, job, within), nil)
+	}
 }
 
 // copyFields copies the fields of one struct, and of those that it embeds, to those of the same

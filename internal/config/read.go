@@ -23,8 +23,7 @@ const DefaultFile = "config.yaml"
 
 // A File is a configuration that was read, and how it is read again.
 type File struct {
-	Config   *Config
-	Registry *jobs.Registry // nil: there are no functions
+	Config *Config
 	// Source is read again when it changes. Nil: the configuration stays as it is.
 	Source *Source
 	// Adapt, if set, makes the same changes to each configuration that is read again as were

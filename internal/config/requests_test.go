@@ -36,7 +36,8 @@ func TestParamsOfRequests(t *testing.T) {
 		{"report", map[string]any{"customer": "${env:HOME}"}, "customer: ${…} is resolved in the configuration only"},
 		{"exec", map[string]any{"command": []any{"id"}}, "exec takes its params from the configuration only"},
 	} {
-		h, err := cfg.rebind(registry, JobConfig{Func: tc.fn, Params: own})(tc.asked)
+		job := JobConfig{Func: tc.fn, Params: own}
+		h, err := rebind(registry, job, limits(cfg, job))(tc.asked)
 		switch {
 		case tc.want != "":
 			if err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -12,7 +12,8 @@
 //	      kill_grace: 1s                            # below lock.safety_margin; default: two thirds of it, at most 1s
 //
 // The environment has QUORATE_JOB, QUORATE_TICK (RFC 3339, UTC), QUORATE_TOKEN,
-// QUORATE_ATTEMPT and QUORATE_REPLICA. With inherit_env it also has the replica's
+// QUORATE_ATTEMPT and QUORATE_REPLICA. That of a traced run has TRACEPARENT and TRACESTATE, unless env
+// says otherwise. With inherit_env it also has the replica's
 // variables, except for its settings and the secrets of its configuration. Standard
 // input is empty. The output is logged line by line, and its end is kept in the error
 // of a failed run.
@@ -250,6 +251,11 @@ func environment(run jobs.Run, p Params) []string {
 		}
 	}
 	// For duplicate names os/exec takes the last value.
+	for name, value := range map[string]string{"TRACEPARENT": run.Traceparent, "TRACESTATE": run.Tracestate} {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		env = append(env, name+"="+p.Env[name])
 	}

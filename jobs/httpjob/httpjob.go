@@ -18,7 +18,8 @@
 // # What the server receives
 //
 // The request has the headers Quorate-Job, Quorate-Tick, Quorate-Attempt, Fencing-Token,
-// Fencing-Resource (the job) and Idempotency-Key.
+// Fencing-Resource (the job) and Idempotency-Key. A traced run has traceparent and tracestate, unless
+// headers say otherwise.
 //
 // The Idempotency-Key is the id of the run, the same for every try and attempt of a tick:
 // a server that remembers it does the work once. A server that remembers the largest
@@ -101,6 +102,11 @@ func newRequest(ctx context.Context, run jobs.Run, p Params) (*http.Request, err
 	req, err := http.NewRequestWithContext(ctx, p.Method, p.URL, strings.NewReader(p.Body))
 	if err != nil {
 		return nil, errors.New("building the request: url or method cannot be used")
+	}
+	for name, value := range map[string]string{"Traceparent": run.Traceparent, "Tracestate": run.Tracestate} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	for name, value := range p.Headers {
 		req.Header.Set(name, value)

@@ -70,9 +70,11 @@ func TestRequest(t *testing.T) {
 	})
 	h := bind(t, map[string]any{
 		"url": url + "/path?x=1", "body": "hello",
-		"headers": map[string]any{"content-type": "text/plain", "Host": "elsewhere.example"},
+		"headers": map[string]any{"content-type": "text/plain", "Host": "elsewhere.example", "tracestate": "mine=1"},
 	})
-	if err := h(t.Context(), run); err != nil {
+	traced := run
+	traced.Traceparent, traced.Tracestate = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "other=2"
+	if err := h(t.Context(), traced); err != nil {
 		t.Fatal(err)
 	}
 	r := <-requests
@@ -88,6 +90,7 @@ func TestRequest(t *testing.T) {
 	for name, want := range map[string]string{
 		"Quorate-Job": "hook", "Quorate-Tick": "2026-12-01T02:00:00Z", "Quorate-Attempt": "2",
 		"Fencing-Token": "42", "Fencing-Resource": "hook", "Idempotency-Key": run.ID, "Content-Type": "text/plain",
+		"Traceparent": traced.Traceparent, "Tracestate": "mine=1",
 	} {
 		if got := r.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

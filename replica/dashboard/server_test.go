@@ -84,7 +84,7 @@ func TestServesTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := replica.New(replica.Config{
-		File:    &config.File{Config: cfg, Registry: registry},
+		File: &config.File{Config: cfg}, Registry: registry,
 		Replica: settings.Replica{ID: "a"}, Listener: listener, Logger: slog.New(slog.DiscardHandler), Metrics: new(metrics.Metrics), Dashboard: new(Server),
 	})
 	if err != nil {

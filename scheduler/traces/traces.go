@@ -12,18 +12,24 @@
 // write refused as stale, and for each call that is repeated. A tick that does not run is a
 // span without length, at each replica that decided so.
 //
-// The constants below are the attributes. A run that did not succeed has the status Error,
+// What a run sends to other processes continues its trace: requests of the job "http", commands of "exec"
+// (TRACEPARENT) and webhooks. Lines of the run's logger have trace_id and span_id.
+//
+// The constants below are the attributes, beside those that OpenTelemetry has names for: faas.trigger,
+// faas.cron and error.type. A run that did not succeed has the status Error,
 // with the error of the function, in which secrets of params are masked.
 package traces
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/quorate/quorate/jobs"
@@ -87,16 +93,32 @@ func (t *Tracer) child(r run, name string, took time.Duration, err error) {
 	span.End(trace.WithTimestamp(now))
 }
 
-// Middleware makes a span of each call, and passes it to the function in its context.
+// Middleware makes a span of each call, and passes it to the function in its context, its Run and its logger.
 func (t *Tracer) Middleware(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, r jobs.Run) (err error) {
 		ctx = trace.ContextWithSpan(ctx, t.of(run{r.Job, r.Token}))
 		ctx, span := t.tracer.Start(ctx, "run", trace.WithAttributes(ofRun(r)...))
 		defer span.End() // also when the function ends its goroutine
+		r.Traceparent, r.Tracestate = carried(ctx)
+		if own := span.SpanContext(); own.IsValid() && r.Logger != nil {
+			r.Logger = r.Logger.With(slog.String("trace_id", own.TraceID().String()), slog.String("span_id", own.SpanID().String()))
+		}
 		err = next(ctx, r)
 		fail(span, err)
 		return err
 	}
+}
+
+// Carried is the trace context of the tick of an event, as the headers traceparent and tracestate carry it;
+// empty if the tick has no span now.
+func (t *Tracer) Carried(e event.Event) (traceparent, tracestate string) {
+	return carried(trace.ContextWithSpan(context.Background(), t.of(run{e.Entry.Job, e.Entry.Token})))
+}
+
+func carried(ctx context.Context) (traceparent, tracestate string) {
+	headers := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, headers)
+	return headers["traceparent"], headers["tracestate"]
 }
 
 // fail marks a span as failed, unless err is nil or the function skipped its work.
@@ -152,6 +174,7 @@ func (t *Tracer) finished(r run, e ledger.Entry) {
 	span.SetAttributes(ofEntry(e)...)
 	if e.Outcome != ledger.Succeeded && e.Outcome != ledger.Skipped {
 		span.SetStatus(codes.Error, string(e.Outcome))
+		span.SetAttributes(errorType.String(string(e.Outcome)))
 	}
 	span.End()
 }
@@ -205,6 +228,13 @@ const (
 	Code    = attribute.Key("quorate.reason_code")
 )
 
+// Those of the semantic conventions of OpenTelemetry.
+const (
+	faasTrigger = attribute.Key("faas.trigger")
+	faasCron    = attribute.Key("faas.cron")
+	errorType   = attribute.Key("error.type") // the outcome
+)
+
 // ofClaim describes the span of a tick that was won.
 func ofClaim(e event.Event, replica string) []attribute.KeyValue {
 	return []attribute.KeyValue{
@@ -214,10 +244,18 @@ func ofClaim(e event.Event, replica string) []attribute.KeyValue {
 
 // ofRun describes the span of one call.
 func ofRun(run jobs.Run) []attribute.KeyValue {
-	return []attribute.KeyValue{
-		Job.String(run.Job), Tick.String(jobs.FormatTick(run.Tick)), Token.Int64(int64(run.Token)), Attempt.Int(run.Attempt),
+	trigger := "other"
+	if run.Trigger == string(ledger.BySchedule) || run.Trigger == string(ledger.ByCatchUp) || run.Trigger == string(ledger.ByRerun) {
+		trigger = "timer"
+	}
+	list := []attribute.KeyValue{
+		faasTrigger.String(trigger), Job.String(run.Job), Tick.String(jobs.FormatTick(run.Tick)), Token.Int64(int64(run.Token)), Attempt.Int(run.Attempt),
 		Try.Int(run.Call), Run.String(run.ID), Trigger.String(run.Trigger), Replica.String(run.Replica),
 	}
+	if run.Spec != "" {
+		list = append(list, faasCron.String(run.Spec))
+	}
+	return list
 }
 
 // ofEntry returns the attributes of a tick at its end.

@@ -164,10 +164,10 @@ tick report skipped
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		spans := ran(t, func(context.Context, jobs.Run) error { return nil }, nil)
+		spans := ran(t, func(context.Context, jobs.Run) error { return nil }, func(j *jobs.Job) { j.Spec = "@every 10s" })
 		for name, want := range map[string]string{
 			"tick report": "job=report run=report@20000101T000010.000Z token= attempt=1 replica=r1 tick=2000-01-01T00:00:10Z trigger=schedule outcome=succeeded",
-			"run":         "job=report tick=2000-01-01T00:00:10Z token= attempt=1 try=1 run=report@20000101T000010.000Z trigger=schedule replica=r1",
+			"run":         "faas.trigger=timer job=report tick=2000-01-01T00:00:10Z token= attempt=1 try=1 run=report@20000101T000010.000Z trigger=schedule replica=r1 faas.cron=@every 10s",
 		} {
 			i := slices.IndexFunc(spans, func(s tracetest.SpanStub) bool { return s.Name == name })
 			var got []string

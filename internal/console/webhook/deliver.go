@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -159,6 +160,7 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mas
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "quorate")
 	req.Header.Set("Idempotency-Key", m.ID)
+	maps.Copy(req.Header, m.carried)
 	sign(req.Header, keys, m.ID, body)
 	for name, text := range s.cfg.Headers {
 		value, err := resolve("header "+name, text, func(value string) error { return CheckHeader(name, value) })

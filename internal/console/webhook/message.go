@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -56,6 +57,8 @@ type Message struct {
 	Finished *string `json:"finished"`
 	// LateMS is how late a run started.
 	LateMS *int64 `json:"late_ms"`
+
+	carried http.Header // the trace context
 }
 
 // message describes the event of an entry.

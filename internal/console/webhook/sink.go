@@ -56,6 +56,9 @@ type Config struct {
 	Resolve func(reference string) (string, error)
 	// TagsOf returns a job's tags.
 	TagsOf func(job string) []string
+	// Carried returns the trace context of an event's tick, which its message carries as the headers
+	// traceparent and tracestate. Default: none.
+	Carried func(event.Event) (traceparent, tracestate string)
 
 	// Tries is how often one message is posted at most. Default 8.
 	Tries int
@@ -85,6 +88,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.TagsOf == nil {
 		c.TagsOf = func(string) []string { return nil }
+	}
+	if c.Carried == nil {
+		c.Carried = func(event.Event) (string, string) { return "", "" }
 	}
 	c.Client = cmp.Or(c.Client, newClient())
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
@@ -129,12 +135,12 @@ func (s *Sink) Observe(ev event.Event) {
 	e := ev.Entry
 	switch ev.Kind {
 	case event.Started:
-		s.notify(e, Started, 0)
+		s.notify(ev, Started, 0)
 	case event.Late:
-		s.notify(e, Late, ev.By)
+		s.notify(ev, Late, ev.By)
 	case event.LeaseLost:
-		e.Reason = ledger.Reason{Code: ledger.CodeLost, Details: &ledger.Details{Text: ev.Err.Error()}}
-		s.notify(e, LeaseLost, 0)
+		ev.Entry.Reason = ledger.Reason{Code: ledger.CodeLost, Details: &ledger.Details{Text: ev.Err.Error()}}
+		s.notify(ev, LeaseLost, 0)
 	case event.Finished:
 		if e.HandedOver() {
 			return // another attempt reports its end
@@ -142,15 +148,15 @@ func (s *Sink) Observe(ev event.Event) {
 		// The most specific event that is selected reports the end.
 		ends := endings(e.Outcome)
 		if i := slices.IndexFunc(ends, s.selects); i >= 0 {
-			s.notify(e, ends[i], 0)
+			s.notify(ev, ends[i], 0)
 		}
 	case event.Settled:
 		switch {
 		case ev.Err != nil: // nobody knows whether it ran
 		case e.Outcome == ledger.Skipped:
-			s.notify(e, Skipped, 0)
+			s.notify(ev, Skipped, 0)
 		default:
-			s.notify(e, Missed, 0)
+			s.notify(ev, Missed, 0)
 		}
 	}
 }
@@ -158,13 +164,20 @@ func (s *Sink) Observe(ev event.Event) {
 // selects reports whether events of this kind are posted.
 func (s *Sink) selects(event Event) bool { return slices.Contains(s.cfg.Events, event) }
 
-// notify queues the message of an event if it is selected. Late is how late a run started.
-func (s *Sink) notify(e ledger.Entry, event Event, late time.Duration) {
-	if !s.selects(event) || !s.wants(e.Job) {
+// notify queues the message of an event as one of this kind, if that is selected. Late is how late a run
+// started.
+func (s *Sink) notify(of event.Event, kind Event, late time.Duration) {
+	if !s.selects(kind) || !s.wants(of.Entry.Job) {
 		return
 	}
-	m := message(event, e)
+	m := message(kind, of.Entry)
 	m.Namespace, m.LateMS = s.cfg.Namespace, view.Optional(late.Milliseconds())
+	if parent, state := s.cfg.Carried(of); parent != "" {
+		m.carried = http.Header{"Traceparent": {parent}}
+		if state != "" {
+			m.carried.Set("Tracestate", state)
+		}
+	}
 	s.enqueue(m)
 }
 

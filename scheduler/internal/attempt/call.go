@@ -98,7 +98,7 @@ func (x *execution) newCall(number int) *call {
 	told := jobs.Run{
 		ID: tick.Entry(j, replica).ID(), Job: j.Name, Key: j.RenamedFrom(), Tick: tick.Nominal,
 		Token: r.Claim.Token, Attempt: r.Claim.Attempt, Call: number,
-		Trigger: string(r.Trigger), Parent: tick.Parent(), Replica: replica,
+		Trigger: string(r.Trigger), Parent: tick.Parent(), Replica: replica, Spec: j.Spec,
 	}
 	told.Logger = slog.New(r.log.handler(r.deps.cfg.Logger.With(
 		slog.String("run", told.ID), slog.String("job", told.Job),

@@ -76,7 +76,11 @@ func TestHashIsPinned(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", j, got, want)
 		}
 	}
-	if fields := reflect.TypeFor[jobs.Job]().NumField(); fields != len(hashed)+6 {
-		t.Errorf("a job has %d fields, of which 6 are in no hash: add a new one to hashed, so that it does not count while it is zero", fields)
+	with := full
+	if with.Params = map[string]any{"a": 1}; hash(with) == hash(full) {
+		t.Error("params do not count")
+	}
+	if fields := reflect.TypeFor[jobs.Job]().NumField(); fields != len(hashed)+7 {
+		t.Errorf("a job has %d fields, of which 6 are in no hash, and Params only if there are some: add a new one to hashed, so that it does not count while it is zero", fields)
 	}
 }

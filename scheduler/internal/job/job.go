@@ -168,7 +168,11 @@ func hash(j jobs.Job) string {
 	for i, name := range hashed {
 		parts[i] = strconv.Quote(name) + ":" + string(fields[name])
 	}
-	return digest("{"+strings.Join(parts, ",")+"}", written(j.Schedule))
+	definition := []string{"{" + strings.Join(parts, ",") + "}", written(j.Schedule)}
+	if len(j.Params) > 0 {
+		definition = append(definition, string(fields["Params"]))
+	}
+	return digest(definition...)
 }
 
 // written is the definition of a schedule, or its first ticks if it has none.
@@ -306,5 +310,5 @@ func (j *Job) PublishedParams() *jobs.Shape {
 	if j.Bind == nil {
 		return jobs.NoShape()
 	}
-	return j.Params
+	return j.Shape
 }
