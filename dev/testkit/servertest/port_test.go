@@ -13,17 +13,17 @@ func TestFreePortIsGivenOnce(t *testing.T) {
 	var port string
 	t.Run("while a test has it", func(t *testing.T) {
 		port = servertest.FreePort(t)
-		if held, err := net.ListenPacket("udp", "127.0.0.1:"+port); err == nil { //nolint:noctx // there is nothing to wait for
+		if held, err := net.ListenPacket("udp", "127.0.0.1:"+port); err == nil {
 			held.Close()
 			t.Error("another caller can hold it")
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:"+port) //nolint:noctx // as above
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err != nil {
 			t.Fatalf("its server cannot listen: %v", err)
 		}
 		l.Close()
 	})
-	held, err := net.ListenPacket("udp", "127.0.0.1:"+port) //nolint:noctx // as above
+	held, err := net.ListenPacket("udp", "127.0.0.1:"+port)
 	if err != nil {
 		t.Fatalf("after the test: %v", err)
 	}
