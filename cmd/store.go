@@ -47,10 +47,10 @@ func storeMigrateCommand(a *cli) *cobra.Command {
 	var m migration
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Make the tables of PostgreSQL, MySQL or SQLite, or bring them to this release",
+		Short: "Make the tables of PostgreSQL or MySQL, or bring them to this release",
 		Long: `Make the schema or database that namespace names, with its tables, or bring it to this
 release. You can repeat it. Replicas of the previous release continue, and
-can be restarted unless the changelog says otherwise. Redis nodes have no tables.
+can be restarted unless the changelog says otherwise. Other stores have no tables to make.
 
 --print changes nothing. It prints the SQL of the steps that the store lacks, for those
 who run it with another tool. With --from it does not read the store, and prints the

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,6 +35,11 @@ func TestPlantsApply(t *testing.T) {
 		if _, err := p.sow(dir); err != nil {
 			t.Errorf("%s: %v; adapt it to the new code", p.name, err)
 		}
+		for _, e := range p.edits {
+			if unused := unusedImports(t, filepath.Join(dir, e.file)); len(unused) > 0 {
+				t.Errorf("%s: it does not compile: %s no longer uses %q", p.name, e.file, unused)
+			}
+		}
 		if _, read := testsIn[p.by.pkg]; !read {
 			testsIn[p.by.pkg] = testsOf(t, filepath.Join(root, p.by.pkg))
 		}
@@ -41,6 +49,35 @@ func TestPlantsApply(t *testing.T) {
 			}
 		}
 	}
+}
+
+// unusedImports are the packages of the standard library that a file imports and does not name: a plant that
+// removes code often leaves one.
+func unusedImports(t *testing.T, path string) (unused []string) {
+	t.Helper()
+	if !strings.HasSuffix(path, ".go") {
+		return nil
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if of, ok := selector.X.(*ast.Ident); ok {
+				used[of.Name] = true
+			}
+		}
+		return true
+	})
+	for _, one := range file.Imports {
+		name := strings.Trim(one.Path.Value, `"`)
+		if one.Name == nil && !strings.Contains(name, ".") && !strings.HasSuffix(name, "/v2") && !used[name[strings.LastIndexByte(name, '/')+1:]] {
+			unused = append(unused, name)
+		}
+	}
+	return unused
 }
 
 // Each page of docs/guarantees has a promise with plants, in the words of the pages' table.

@@ -36,8 +36,8 @@ var sqlDatabases = promise{
 		{"sqlstore: a COMMIT without an answer was made", onSQL, []edit{
 			{sqlstore + "commit.go", "	return errors.Join(rows.Err(), rows.Close())\n}\n\n// lost", "	if ctx.Err() != nil {\n		return nil\n	}\n	return errors.Join(rows.Err(), rows.Close())\n}\n\n// lost"},
 		}},
-		{"sqlstore: a COMMIT without an answer was not made", onSQL, []edit{
-			{sqlstore + "commit.go", "	return errors.Join(rows.Err(), rows.Close())\n}\n\n// lost", "	if err := rows.Err(); err != nil {\n		return groups.Unsent{Err: err}\n	}\n	return rows.Close()\n}\n\n// lost"},
+		{"sqlstore: a COMMIT without an answer was not made", in(onMySQL, "TestServer"), []edit{
+			{sqlstore + "commit.go", "err != nil && s.Answered(err)", "err != nil"},
 		}},
 		{"sqlstore: another server has the same life", in(sim, "TestLocksOfRowsAreNeeded").saying("seed"), []edit{
 			{sqlstore + "sqlstore.go", "now.server != now.identity || ", ""},

@@ -48,6 +48,9 @@ func (ps *problems) checkURL(section string, text settings.Secret, isOne func(*u
 		ps.at(at, "is no URL of a database; write one such as %s, with %%40 for @ and %%2F for / in its password", example)
 		return nil
 	}
+	if port, err := strconv.Atoi(u.Port()); err == nil && port > 65535 {
+		ps.at(at, "has a port above 65535")
+	}
 	return u
 }
 
@@ -62,7 +65,7 @@ var tlsOfMySQL = []string{"true", "skip-verify", "preferred"}
 
 func (ps *problems) checkMySQL(m settings.MySQL, namespace string) {
 	u := ps.checkURL(SectionMySQL, m.URL, func(u *url.URL) bool {
-		return u.Scheme == "mysql" && u.Hostname() != "" && !strings.Contains(u.Host, ",") && u.Fragment == ""
+		return u.Scheme == "mysql" && u.User != nil && u.Hostname() != "" && !strings.Contains(u.Host, ",") && u.Fragment == ""
 	}, "mysql://user@10.0.0.1:3306")
 	ignored := false // the section tls
 	if u != nil {

@@ -45,7 +45,9 @@ func TestAddressesOfDatabases(t *testing.T) {
 	t.Parallel()
 	const section = "namespace: billing\nmysql: {url: \"%s\", tls: {%s}}\n"
 	for text, want := range map[string]string{
-		fmt.Sprintf(section, "mysql://10.0.0.1", ""):                                              "",
+		fmt.Sprintf(section, "mysql://u@10.0.0.1", ""):                                            "",
+		fmt.Sprintf(section, "mysql://10.0.0.1", ""):                                              "mysql.url: is no URL",
+		fmt.Sprintf(section, "mysql://u@db:99999", ""):                                            "mysql.url: has a port above 65535",
 		fmt.Sprintf(section, "mysql://u:${env:NO_SUCH_VARIABLE}@[::1]:3306/", "ca_file: a"):       "",
 		fmt.Sprintf(section, "mysql://u:a%40b@db/billing?tls=true", "ca_file: a"):                 "",
 		fmt.Sprintf(section, "mysql://u@db?tls=skip-verify", ""):                                  "",

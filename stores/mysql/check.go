@@ -9,7 +9,7 @@ import (
 )
 
 // readSettings reads what variables has. Servers leave out what they do not know.
-const readSettings = `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment',
+const readSettings = `SHOW VARIABLES WHERE Variable_name IN ('version', 'hostname', 'port', 'server_id', 'server_uuid', 'lower_case_table_names', 'sql_safe_updates', 'innodb_page_size',
 	'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sql_log_bin', 'sync_binlog', 'binlog_format',
 	'read_only', 'super_read_only', 'innodb_read_only', 'transaction_isolation', 'tx_isolation', 'transaction_read_only', 'tx_read_only',
 	'autocommit', 'completion_type', 'sql_mode', 'sql_select_limit', 'max_allowed_packet', 'max_statement_time', 'max_execution_time',
@@ -60,6 +60,17 @@ func (s variables) first(names ...string) (name, value string) {
 // unsuitable is an error that says which setting has to change. It matches [kv.ErrNotReady].
 func unsuitable(format string, args ...any) error {
 	return meaning{fmt.Errorf(format, args...), errNotReady}
+}
+
+// leastPage is the size of a page whose keys may be as long as those of records.
+const leastPage = 16 << 10
+
+// checkNames refuses a server on which the database of this namespace may be that of another one, too.
+func (s variables) checkNames(database string) error {
+	if value := s["lower_case_table_names"]; value != "" && value != "0" && strings.ToLower(database) != database {
+		return unsuitable("lower_case_table_names is %s, so namespaces that differ only in capitals would be one cluster: write the namespace %s in small letters", value, database)
+	}
+	return nil
 }
 
 // check refuses a server that may forget what it has committed, or whose commits do not exclude each
@@ -170,6 +181,7 @@ func (s variables) checkSession(own bool) error {
 		{reads, readOnly, "OFF", isOff(readOnly)},
 		{"autocommit", s["autocommit"], "ON", !isOff(s["autocommit"])},
 		{"completion_type", s["completion_type"], "NO_CHAIN", s["completion_type"] == "NO_CHAIN"},
+		{"sql_safe_updates", s["sql_safe_updates"], "OFF", isOff(s["sql_safe_updates"])},
 		{"sql_select_limit", s["sql_select_limit"], "18446744073709551615", s["sql_select_limit"] == "18446744073709551615"},
 	} {
 		if !rule.good {
@@ -192,6 +204,9 @@ func (s variables) checkSession(own bool) error {
 func (s variables) checkLimits(own bool, timeout time.Duration) error {
 	if n, _ := strconv.Atoi(s["max_allowed_packet"]); n < leastPacket {
 		return unsuitable("max_allowed_packet is %d, and has to be at least %d: run SET GLOBAL max_allowed_packet = %[2]d, and write it to the server's configuration", n, leastPacket)
+	}
+	if n, err := strconv.Atoi(s["innodb_page_size"]); err == nil && n < leastPage {
+		return unsuitable("innodb_page_size is %d, and has to be at least %d for the keys of records: it cannot be changed, so use a server with larger pages", n, leastPage)
 	}
 	if own {
 		return nil

@@ -67,6 +67,8 @@ func TestSettingsAreJudged(t *testing.T) {
 			{readOnly, "ON", "OFF"},
 			{"autocommit", "OFF", "ON"},
 			{"completion_type", "CHAIN", "NO_CHAIN"},
+			{"sql_safe_updates", "ON", "OFF"},
+			{"innodb_page_size", "8192", "16384"},
 			{"sql_select_limit", "100", "18446744073709551615"},
 			{"sql_mode", "NO_ENGINE_SUBSTITUTION", "STRICT_TRANS_TABLES"},
 			{"sql_mode", "STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES", "NO_BACKSLASH_ESCAPES"},
@@ -87,6 +89,20 @@ func TestSettingsAreJudged(t *testing.T) {
 			if err := s.check(false, time.Second); !errors.Is(err, kind) || !strings.Contains(err.Error(), setting[0]) || !strings.Contains(err.Error(), setting[2]) {
 				t.Errorf("%s with %s = %s: %v, want its name, %q and %v", product, setting[0], setting[1], err, setting[2], kind)
 			}
+		}
+	}
+}
+
+// A server that does not tell capitals in names of databases apart takes none.
+func TestNamesAreApart(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"0", "1", "2"} {
+		s := variables{"lower_case_table_names": value}
+		if err := s.checkNames("billing"); err != nil {
+			t.Error(err)
+		}
+		if err := s.checkNames("Billing"); (err == nil) != (value == "0") || err != nil && !errors.Is(err, kv.ErrNotReady) {
+			t.Errorf("%s: %v", value, err)
 		}
 	}
 }
@@ -191,7 +207,7 @@ func odd() []string {
 		"sql-mode=ANSI_QUOTES,NO_BACKSLASH_ESCAPES,EMPTY_STRING_IS_NULL,SIMULTANEOUS_ASSIGNMENT,PIPES_AS_CONCAT", "default-time-zone=+05:45",
 		"transaction-isolation=SERIALIZABLE", "completion-type=CHAIN", "autocommit=0", "innodb-lock-wait-timeout=50",
 		"character-set-server=latin1", "max-statement-time=0.0001", "binlog-format=MIXED",
-		"init-connect=SET sql_select_limit = 1, timestamp = 7, tx_read_only = 1",
+		"init-connect=SET sql_safe_updates = 1, sql_select_limit = 1, timestamp = 7, tx_read_only = 1",
 	}
 }
 

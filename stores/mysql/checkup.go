@@ -37,7 +37,7 @@ func (s *server) look(ctx context.Context) (found, status variables, err error) 
 	}
 	defer func() { _ = conn.Close() }()
 	if found, err = readAll(ctx, conn, readSettings); err == nil {
-		err = found.check(s.own, s.timeout)
+		err = s.judge(found)
 	}
 	if err == nil {
 		err = s.checkTables(ctx, conn)

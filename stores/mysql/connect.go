@@ -34,7 +34,7 @@ const (
 // after two seconds, on MySQL, which has no such setting, one that pauses at all for 20 s.
 const (
 	sessionIsolation = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE`
-	sessionSettings  = `SET NAMES binary, time_zone = '+00:00', timestamp = DEFAULT, autocommit = 1, completion_type = 'NO_CHAIN',
+	sessionSettings  = `SET NAMES binary, time_zone = '+00:00', timestamp = DEFAULT, autocommit = 1, completion_type = 'NO_CHAIN', sql_safe_updates = 0,
 		sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_limit = 18446744073709551615,
 		innodb_lock_wait_timeout = 1 /*!80000 , wait_timeout = 20, max_execution_time = 0 */ /*M! , idle_transaction_timeout = 2, max_statement_time = 0 */`
 )

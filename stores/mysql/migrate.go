@@ -26,9 +26,11 @@ var migrations embed.FS
 func Migrations() []kv.Migration { return kv.MigrationsIn(migrations) }
 
 // SQL before all migrations, and after each one. The table of the steps is made first. Views keep how the
-// session that made them read texts.
+// session that made them read texts. MariaDB needs a mode besides, else GRANT makes a user that does not
+// exist, without a password.
 const (
-	readTexts    = "SET NAMES utf8mb4, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';\n"
+	readTexts = "SET NAMES utf8mb4, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'" +
+		" /*M! , sql_mode = 'STRICT_TRANS_TABLES,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION' */;\n"
 	makeDatabase = "CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4;\n"
 	makeSteps    = `CREATE TABLE IF NOT EXISTS {database}.migrations (
     version int          NOT NULL,
@@ -74,7 +76,7 @@ func in(database, text string) string {
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // grants let replicas work, and people read the views. To lock a row takes the right to change it.
-const grants = `GRANT SELECT, INSERT, UPDATE, DELETE ON {database}.records TO {role};
+const grants = readTexts + `GRANT SELECT, INSERT, UPDATE, DELETE ON {database}.records TO {role};
 GRANT SELECT, INSERT, UPDATE ON {database}.slots TO {role};
 GRANT SELECT, UPDATE ON {database}.life TO {role};
 GRANT SELECT ON {database}.migrations TO {role};
@@ -82,8 +84,8 @@ GRANT SELECT ON {database}.runs TO {role};
 GRANT SELECT ON {database}.ticks TO {role};
 `
 
-// Grants is the SQL that lets a user, or a role, do what a replica does, and no more. The role is a name, for
-// any host, or has the form name@host.
+// Grants is the SQL that lets a user, which must exist, do what a replica does, and no more. The role is a
+// name, for any host, or has the form name@host.
 func Grants(database, role string) string {
 	name, host := role, "%"
 	if at := strings.LastIndexByte(role, '@'); at > 0 {

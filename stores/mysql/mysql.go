@@ -53,6 +53,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -115,6 +116,7 @@ type server struct {
 	database string
 	timeout  time.Duration
 	checked  atomic.Bool // this release can work with the tables
+	found    atomic.Pointer[variables]
 }
 
 // slots and limits bound what a transaction locks, and how large its texts are.
@@ -210,10 +212,19 @@ func (s *server) Failure(ctx context.Context, call string, err error) error {
 	return failure(ctx, s.database, call, err)
 }
 
-// learn checks the settings of a session. The server may be another one than before, so its tables are
+// learn checks the settings of a session. If they, or its server, are others than before, its tables are
 // checked again.
 func (s *server) learn(found variables) error {
-	s.checked.Store(false)
+	if last := s.found.Swap(&found); last == nil || !maps.Equal(*last, found) {
+		s.checked.Store(false)
+	}
+	return s.judge(found)
+}
+
+func (s *server) judge(found variables) error {
+	if err := found.checkNames(s.database); err != nil {
+		return err
+	}
 	return found.check(s.own, s.timeout)
 }
 

@@ -201,14 +201,14 @@ func (l *link) prepare(ctx context.Context) error {
 
 // A file is what a database says of itself.
 type file struct {
-	application, version, tables, synchronous int64
-	encoding, journal                         string
+	application, version, tables int64
+	encoding, journal            string
 }
 
 // look reads what the database says of itself.
 func (l *link) look(ctx context.Context, f *file) error {
 	for query, to := range map[string]*int64{
-		"PRAGMA application_id": &f.application, "PRAGMA user_version": &f.version, "PRAGMA synchronous": &f.synchronous,
+		"PRAGMA application_id": &f.application, "PRAGMA user_version": &f.version,
 		"SELECT count(*) FROM sqlite_schema": &f.tables,
 	} {
 		got, err := l.value(ctx, query)

@@ -189,3 +189,20 @@ func TestModes(t *testing.T) {
 		}
 	}
 }
+
+// A file that others may read, since somebody made it before the store did, is usable and named.
+func TestCheckNamesTheMode(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	write(t, path, "")
+	if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // that is the mistake
+		t.Fatal(err)
+	}
+	used(t, path, "shared")
+	s := newServer(path, "shared", timeout)
+	defer s.Close()
+	c, err := s.Check(t.Context())
+	if err != nil || len(c.Findings) != 1 || !c.Findings[0].Mend || !strings.Contains(c.Findings[0].Text, "its mode is 0644; run chmod 600") {
+		t.Errorf("%+v, %v", c.Findings, err)
+	}
+}

@@ -39,6 +39,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
@@ -106,14 +107,20 @@ func (s *server) Check(ctx context.Context) (kv.Checkup, error) {
 	var c kv.Checkup
 	var damage string
 	err = conn.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&c.Version)
-	if err == nil {
-		err = conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&damage)
-	}
 	if err != nil {
 		return kv.Checkup{}, s.dialect.Failure(ctx, "check", err)
 	}
-	if damage != "ok" {
+	err = conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&damage)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		c.Findings = append(c.Findings, kv.Finding{Topic: "file", Text: "the file is too large to be read to its end for damage in the time that a call has (sqlite.timeout): to read all of it, run sqlite3 FILE 'PRAGMA quick_check'"})
+	case err != nil:
+		return kv.Checkup{}, s.dialect.Failure(ctx, "check", err)
+	case damage != "ok":
 		c.Findings = append(c.Findings, kv.Finding{Topic: "file", Mend: true, Text: fmt.Sprintf("the file is damaged (%s): end all processes that use it, put a backup in its place without -wal and -shm, and start them again", damage)})
+	}
+	if info, err := os.Stat(s.dialect.path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		c.Findings = append(c.Findings, kv.Finding{Topic: "mode", Mend: true, Text: fmt.Sprintf("other users of this host may read the file, which has the output of jobs: its mode is %#o; run chmod 600 on it, and on those with -wal and -shm", info.Mode().Perm())})
 	}
 	return c, nil
 }
