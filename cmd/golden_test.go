@@ -14,11 +14,11 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
-	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store/quorum/client"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/commands"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/roster"
@@ -257,7 +257,7 @@ func TestUsage(t *testing.T) {
 // error, however many nodes have a part in it.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	cfg := &config.Error{Problems: []config.Problem{{File: "a.yaml", Line: 1, Msg: "one"}, {File: "a.yaml", Line: 2, Msg: "two"}}}
+	cfg := &settings.Error{Problems: []settings.Problem{{File: "a.yaml", Line: 1, Msg: "one"}, {File: "a.yaml", Line: 2, Msg: "two"}}}
 	if got := failure.Lines(cfg); len(got) != 2 {
 		t.Errorf("two mistakes are reported as %q", got)
 	}

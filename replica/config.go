@@ -23,7 +23,7 @@
 // # Configuration
 //
 // A file is read strictly: a key this release does not know is an error, so no setting is
-// silently ignored. New and Read report all mistakes at once as a *ConfigError, each in
+// silently ignored. New and Read report all mistakes at once as a *settings.Error, each in
 // one line with its place:
 //
 //	config.yaml:12:8: lock.ttl: 25s is not below redis.restart_grace (20s), …
@@ -131,15 +131,10 @@ type Config struct {
 	File *config.File
 }
 
-// ConfigError holds every mistake of a configuration in its field Problems. Each has Path and
-// Msg: what is wrong and, after a semicolon, what to write instead. If it is in a file, it has
-// File, Line and Column, too.
-type ConfigError = config.Error
-
 // Read reads the configuration at path ($QUORATE_CONFIG or config.yaml if it is empty)
 // and lets the environment override it. It opens no connection. A replica made of what
 // it returns reads the file again when it changes. The error of a bad configuration is a
-// *ConfigError.
+// *settings.Error.
 func Read(path string, registry *jobs.Registry) (Config, error) {
 	source := config.Source{Path: path}
 	cfg, err := config.Read(source, registry)

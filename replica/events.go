@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/store/quorum/membership"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/event"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -311,7 +312,7 @@ func (e events) each(what string, names []string, more func(job string) []any) {
 // updateFailed logs the mistakes in a new set of jobs, one per line.
 func (e events) updateFailed(err error) {
 	const kept = "the old jobs continue"
-	config, ok := errors.AsType[*ConfigError](err)
+	config, ok := errors.AsType[*settings.Error](err)
 	switch {
 	case err == nil:
 		e.log.Info("the new jobs are valid again")

@@ -63,7 +63,7 @@ func Load(path string, registry *jobs.Registry) (*Replica, error) {
 
 // New returns a Replica that does not run yet. It contacts no node, but reads
 // the secrets and files that reaching them takes. The error of a bad
-// configuration is a *ConfigError.
+// configuration is a *settings.Error.
 func New(cfg Config) (*Replica, error) {
 	file := config.File{Config: config.Default()}
 	if cfg.File != nil {
@@ -297,9 +297,18 @@ func (r *Replica) state() string {
 	return roster.StateReady
 }
 
-// An OtherServiceError is why Run refuses a replica: the Namespace of its store belongs to the
-// service Kept, and the replica is of Own. These are its fields.
-type OtherServiceError = store.OtherServiceError
+// An OtherServiceError is why Run refuses a replica: its store belongs to another service.
+type OtherServiceError struct {
+	Namespace string
+	Kept      string // the service that the store belongs to
+	Own       string // that of the replica; empty: it names none
+}
+
+// Error says what to do.
+func (e *OtherServiceError) Error() string { return (*store.OtherServiceError)(e).Error() }
+
+// Unwrap returns what errors of the store are told by.
+func (e *OtherServiceError) Unwrap() error { return store.ErrOtherService }
 
 // belong checks, before the replica publishes or claims anything, that the store is its
 // service's. It tries until the store answers, or ctx ends, which is no error.
@@ -307,9 +316,13 @@ func (r *Replica) belong(ctx context.Context) error {
 	cfg := r.settingsShown.Load()
 	const warning = "no job runs until the store says which service it belongs to; trying again until then"
 	other := func(err error) bool { return errors.Is(err, store.ErrOtherService) }
-	return store.Persist(ctx, r.log, warning, other, func(ctx context.Context) error {
+	err := store.Persist(ctx, r.log, warning, other, func(ctx context.Context) error {
 		return store.Belong(ctx, r.store, cfg.Namespace, cfg.Service)
 	})
+	if refused, ok := errors.AsType[*store.OtherServiceError](err); ok {
+		return (*OtherServiceError)(refused)
+	}
+	return err
 }
 
 // identify returns the id that is set, else the host's name and random

@@ -53,8 +53,8 @@ func TestReadReportsEveryMistakeWithItsPlace(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			t.Parallel()
 			_, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
-			if _, ok := errors.AsType[*Error](err); !ok {
-				t.Fatalf("got %v, want a *Error", err)
+			if _, ok := errors.AsType[*settings.Error](err); !ok {
+				t.Fatalf("got %v, want a *settings.Error", err)
 			}
 			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
 		})

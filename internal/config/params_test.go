@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 type boundedParams struct {
@@ -39,7 +40,7 @@ func (p *boundedParams) Validate() error {
 func TestParamsAreCheckedWithWhatReferencesStandFor(t *testing.T) {
 	registry := jobs.NewRegistry()
 	jobs.Register(registry, "bounded", func(context.Context, jobs.Run, boundedParams) error { return nil })
-	read := func(params string) (string, []Problem) {
+	read := func(params string) (string, []settings.Problem) {
 		file := write(t, "redis: {nodes: [redis://h]}\njobs:\n  a: {func: bounded, schedule: \"@daily\", params: {"+params+"}}\n")
 		cfg, err := Read(Source{Path: file, Environ: []string{}}, registry)
 		if err != nil {

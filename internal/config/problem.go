@@ -6,58 +6,20 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/replica/settings"
 )
 
-// A Problem is one mistake in the configuration.
-type Problem struct {
-	// File that holds the mistake, or the environment variable or --set that
-	// does; empty for a Config made in code.
-	File string
-	// Line and Column count from 1; zero if there is no such place.
-	Line, Column int
-	// Path of the value, such as jobs.report.timeout.
-	Path string
-	// Msg says what is wrong, and after a semicolon what to write instead.
-	Msg string
-
+// A found is a mistake with the path of its value; nil: it concerns the whole.
+type found struct {
+	settings.Problem
 	path path
 }
 
-// String writes the problem in one line: file:line:column: path: message.
-func (p Problem) String() string {
-	place := p.File
-	if p.Line > 0 {
-		place = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
-	}
-	parts := []string{place, p.Path, oneLine(p.Msg)}
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
-}
-
-// An Error holds every mistake of a configuration, in the order of the
-// file; those of environment variables and --set come last.
-type Error struct{ Problems []Problem }
-
-// maxShown is how many mistakes are shown; the others are counted.
-const maxShown = 20
-
-// Error returns one line per problem, of the first maxShown.
-func (e *Error) Error() string {
-	var lines []string
-	for _, p := range e.Problems[:min(len(e.Problems), maxShown)] {
-		lines = append(lines, p.String())
-	}
-	if more := len(e.Problems) - maxShown; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more mistakes: mend these, and check again", more))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Wrong returns an *Error with one mistake of the value at the path.
+// Wrong returns a *settings.Error with one mistake of the value at the path.
 func (c *Config) Wrong(msg string, at ...string) error {
 	ps := &problems{origin: c.origin}
 	ps.at(at, "%s", msg)
@@ -67,7 +29,7 @@ func (c *Config) Wrong(msg string, at ...string) error {
 // problems collects mistakes and finds out where they were made.
 type problems struct {
 	origin *origin
-	list   []Problem
+	list   []found
 }
 
 // at reports a mistake of the value at p.
@@ -86,13 +48,13 @@ func (ps *problems) inside(p path, offset int, format string, args ...any) {
 }
 
 func (ps *problems) add(where position, p path, msg string) {
-	ps.list = append(ps.list, Problem{File: where.file, Line: where.line, Column: where.column, Path: p.String(), Msg: msg, path: p})
+	ps.list = append(ps.list, found{settings.Problem{File: where.file, Line: where.line, Column: where.column, Path: p.String(), Msg: msg}, p})
 }
 
 // has reports whether a mistake of the value at p, of one in it or of one around
 // it is known already, so that what follows from it need not be reported.
 func (ps *problems) has(p path) bool {
-	return slices.ContainsFunc(ps.list, func(known Problem) bool {
+	return slices.ContainsFunc(ps.list, func(known found) bool {
 		return known.path != nil && (p.within(known.path) || known.path.within(p))
 	})
 }
@@ -100,36 +62,38 @@ func (ps *problems) has(p path) bool {
 // keep drops the problems that lie in none of the given paths. Those without a
 // path concern the whole.
 func (ps *problems) keep(within ...path) {
-	ps.list = slices.DeleteFunc(ps.list, func(p Problem) bool {
+	ps.list = slices.DeleteFunc(ps.list, func(p found) bool {
 		return p.path != nil && !slices.ContainsFunc(within, p.path.within)
 	})
 }
 
-// err returns all problems in order as a *Error, or nil.
+// err returns all problems in order as a *settings.Error, or nil.
 func (ps *problems) err() error {
 	if len(ps.list) == 0 {
 		return nil
 	}
 	ps.hideValues()
-	slices.SortStableFunc(ps.list, func(a, b Problem) int {
+	slices.SortStableFunc(ps.list, func(a, b found) int {
 		return cmp.Or(
 			-cmp.Compare(min(a.Line, 1), min(b.Line, 1)), // places in the file first
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Path, b.Path),
 		)
 	})
-	return &Error{Problems: ps.list}
+	return &settings.Error{Problems: ps.listed()}
 }
 
-// oneLine keeps an error of several lines from spilling over its line.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+func (ps *problems) listed() (all []settings.Problem) {
+	for _, p := range ps.list {
+		all = append(all, p.Problem)
+	}
+	return all
 }
 
 // Warnings lists settings that are allowed, but probably not intended: those of jobs by name,
-// then those of http. A replica starts with them. If there are more than maxShown, the last one
+// then those of http. A replica starts with them. If there are more than settings.MostShown, the last one
 // counts the others.
-func (c *Config) Warnings() []Problem {
+func (c *Config) Warnings() []settings.Problem {
 	ps := &problems{origin: c.origin}
 	if len(c.Jobs) == 0 {
 		ps.at(path{"jobs"}, "warning: the configuration has no jobs: nothing runs; write some under jobs")
@@ -148,18 +112,19 @@ func (c *Config) Warnings() []Problem {
 	return ps.shown()
 }
 
-// shown returns the first maxShown warnings, and the number of the others.
-func (ps *problems) shown() []Problem {
+// shown returns the first warnings, and the number of the others.
+func (ps *problems) shown() []settings.Problem {
 	ps.hideValues()
-	if more := len(ps.list) - maxShown; more > 0 {
-		return append(ps.list[:maxShown:maxShown], Problem{Msg: fmt.Sprintf("and %d more warnings", more)})
+	all := ps.listed()
+	if more := len(all) - settings.MostShown; more > 0 {
+		return append(all[:settings.MostShown:settings.MostShown], settings.Problem{Msg: fmt.Sprintf("and %d more warnings", more)})
 	}
-	return ps.list
+	return all
 }
 
 // Unresolved warns of references in webhooks and in params of jobs that cannot be resolved here:
 // a message would not be sent, and a run would fail.
-func (c *Config) Unresolved() []Problem {
+func (c *Config) Unresolved() []settings.Problem {
 	ps := &problems{origin: c.origin}
 	ps.warnUnresolved(c)
 	return ps.shown()

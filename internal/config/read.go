@@ -113,7 +113,7 @@ func (s Source) decoded() (*Config, *problems) {
 }
 
 // Read reads and checks a configuration, and nothing else: it opens no
-// connection and needs no secret. The error is a *Error with every
+// connection and needs no secret. The error is a *settings.Error with every
 // mistake, joined with the registry's own. Without a registry (nil) names and
 // params of functions are taken as they are.
 func Read(source Source, registry *jobs.Registry) (*Config, error) {

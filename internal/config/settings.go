@@ -13,7 +13,7 @@
 //  4. program.go puts the settings and jobs of a program over it.
 //  5. jobs.go makes the jobs of the scheduler, and cluster.go what opens the store.
 //
-// Read reports all mistakes at once as an *Error, each in one line with its place:
+// Read reports all mistakes at once as a *settings.Error, each in one line with its place:
 //
 //	config.yaml:12:8: lock.ttl: 25s is not below redis.restart_grace (20s), …
 //

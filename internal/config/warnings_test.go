@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quorate/quorate/replica/settings"
 )
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	warnings := func(text string) (string, []Problem) {
+	warnings := func(text string) (string, []settings.Problem) {
 		file := filepath.Join(t.TempDir(), "config.yaml")
 		if err := os.WriteFile(file, []byte("redis: {nodes: [redis://127.0.0.1:7101]}\n"+text), 0o600); err != nil {
 			t.Fatal(err)
@@ -103,8 +105,8 @@ func TestManyWarningsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, list := range map[string][]Problem{"and 180 more warnings": cfg.Warnings(), "and 80 more warnings": cfg.Unresolved()} {
-		if len(list) != maxShown+1 || list[maxShown].String() != want {
+	for want, list := range map[string][]settings.Problem{"and 180 more warnings": cfg.Warnings(), "and 80 more warnings": cfg.Unresolved()} {
+		if len(list) != settings.MostShown+1 || list[settings.MostShown].String() != want {
 			t.Errorf("%d warnings; the last: %s", len(list), list[len(list)-1])
 		}
 	}

@@ -17,6 +17,8 @@ package settings
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/refs"
@@ -202,4 +204,47 @@ func (s Secret) Resolve() (string, error) {
 		return "", fmt.Errorf("%s is empty; give it a value, or remove the setting for its default", string(s))
 	}
 	return text, err
+}
+
+// A Problem is one mistake in a configuration.
+type Problem struct {
+	// File that holds the mistake, or the environment variable or --set that
+	// does; empty for settings of a program.
+	File string
+	// Line and Column count from 1; zero if there is no such place.
+	Line, Column int
+	// Path of the value, such as jobs.report.timeout.
+	Path string
+	// Msg says what is wrong, and after a semicolon what to write instead.
+	Msg string
+}
+
+// String writes the problem in one line: file:line:column: path: message.
+func (p Problem) String() string {
+	place := p.File
+	if p.Line > 0 {
+		place = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	}
+	msg := strings.Join(strings.FieldsFunc(p.Msg, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	parts := []string{place, p.Path, msg}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+}
+
+// An Error holds every mistake of a configuration, in the order of the
+// file; those of environment variables and --set come last.
+type Error struct{ Problems []Problem }
+
+// MostShown is how many problems are shown; the others are counted.
+const MostShown = 20
+
+// Error returns one line per problem, of the first MostShown.
+func (e *Error) Error() string {
+	var lines []string
+	for _, p := range e.Problems[:min(len(e.Problems), MostShown)] {
+		lines = append(lines, p.String())
+	}
+	if more := len(e.Problems) - MostShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more mistakes: mend these, and check again", more))
+	}
+	return strings.Join(lines, "\n")
 }

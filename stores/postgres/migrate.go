@@ -18,7 +18,7 @@ import (
 // the steps. Replicas of the previous release continue.
 //
 // It opens a connection with the settings of the pool. The role needs the right to create a schema, or owns
-// the one of that name. The error is a *replica.ConfigError if namespace is no name for one, else it says what
+// the one of that name. The error is a *settings.Error if namespace is no name for one, else it says what
 // the database has refused, or which of its settings must change. Fix that, and call it again.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, namespace string) (created bool, err error) {
 	s := &Store{Pool: pool}

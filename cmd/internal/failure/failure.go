@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/quorum/membership"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/commands"
 )
 
@@ -24,8 +24,8 @@ func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // IsUsage reports whether err is a mistake on the command line, in a request or in the configuration.
 func IsUsage(err error) bool {
 	_, usage := errors.AsType[usageError](err)
-	_, mistaken := errors.AsType[*config.Error](err)
-	_, foreign := errors.AsType[*store.OtherServiceError](err)
+	_, mistaken := errors.AsType[*settings.Error](err)
+	foreign := errors.Is(err, store.ErrOtherService)
 	_, refused := errors.AsType[*commands.Error](err)
 	_, invalid := errors.AsType[*view.InvalidError](err)
 	return usage || mistaken || foreign || refused || invalid
@@ -34,7 +34,7 @@ func IsUsage(err error) bool {
 // Lines formats err for people: a line per mistake in a configuration, else one line.
 func Lines(err error) []string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
-	if _, ok := errors.AsType[*config.Error](err); ok {
+	if _, ok := errors.AsType[*settings.Error](err); ok {
 		return lines
 	}
 	line := strings.Join(lines, "; ")

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/refs"
+	"github.com/quorate/quorate/replica/settings"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -33,12 +33,12 @@ type Result struct {
 	// YAML is the configuration.
 	YAML []byte
 	// Notes say what the configuration lacks, and what to do.
-	Notes []config.Problem
+	Notes []settings.Problem
 	// Jobs and LeftOut count the lines that are in the configuration, and those that are not.
 	Jobs, LeftOut int
 }
 
-// Import converts the text of a crontab. The error is a *config.Error with every line that
+// Import converts the text of a crontab. The error is a *settings.Error with every line that
 // cron or Quorate cannot read.
 func Import(text string, opts Options) (Result, error) {
 	r := &reader{opts: opts, env: map[string]string{"SHELL": "/bin/sh"}, names: map[string]bool{}, users: map[string]bool{}}
@@ -57,7 +57,7 @@ func Import(text string, opts Options) (Result, error) {
 	}
 	r.flush()
 	if len(r.wrong) > 0 {
-		return Result{}, &config.Error{Problems: r.wrong}
+		return Result{}, &settings.Error{Problems: r.wrong}
 	}
 	out, err := render(r)
 	return Result{YAML: out, Notes: r.notes, Jobs: len(r.jobs), LeftOut: r.leftOut}, err
@@ -75,8 +75,8 @@ type reader struct {
 	jobs    []job
 	names   map[string]bool
 	users   map[string]bool
-	notes   []config.Problem
-	wrong   []config.Problem
+	notes   []settings.Problem
+	wrong   []settings.Problem
 	leftOut int
 }
 
@@ -150,8 +150,8 @@ func (r *reader) timezone(zone string, at int) {
 	r.note("CRON_TZ: to cronie, as here, lines below are in %s; Debian's and Ubuntu's cron ignore it, and run them in %s: if yours is one of these, remove the line and import again", zone, r.opts.Timezone)
 }
 
-func (r *reader) problem(at int, format string, args ...any) config.Problem {
-	return config.Problem{File: r.opts.File, Line: r.number, Column: at + 1, Msg: fmt.Sprintf(format, args...)}
+func (r *reader) problem(at int, format string, args ...any) settings.Problem {
+	return settings.Problem{File: r.opts.File, Line: r.number, Column: at + 1, Msg: fmt.Sprintf(format, args...)}
 }
 
 // note says something about a line that is converted, but for the part that the note names.

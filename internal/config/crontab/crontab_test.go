@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
+	"github.com/quorate/quorate/replica/settings"
 )
 
 // imported converts text and reads the result as `quorate validate` does. The jobs come
@@ -389,7 +390,7 @@ func TestRefused(t *testing.T) {
 		{"0 0 * * * a\xff", "tab:1:12: the line has a byte that is no UTF-8", false},
 	} {
 		_, err := crontab.Import(tc.line+"\n", crontab.Options{File: "tab", System: tc.system, Timezone: "UTC", IsUser: func(word string) bool { return word == "root" }})
-		if _, ok := errors.AsType[*config.Error](err); !ok || !strings.HasPrefix(err.Error(), tc.want) {
+		if _, ok := errors.AsType[*settings.Error](err); !ok || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", tc.line, err, tc.want)
 		}
 	}
