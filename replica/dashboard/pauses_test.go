@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/quorate/quorate/internal/console/view"
 	"github.com/quorate/quorate/scheduler/commands"
@@ -70,4 +72,50 @@ func TestResumeByIDIsAskedForAgain(t *testing.T) {
 	if a := r.ask(operator, "POST", "/api/v1/resume", `{"reason": "another", "id": "p1"}`, keyed("K")); a.code() != "key_reused" {
 		t.Errorf("another request with the key: %d %s", a.status, a.body)
 	}
+}
+
+// A pause has an end that is said as a time or a duration, not both, and lies ahead. The overview shows it, and
+// that a pause without one may have been forgotten.
+func TestPausesWithAnEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for body, want := range map[string]int{
+			`{"reason": "so", "for": "2h"}`:                                               http.StatusOK,
+			`{"reason": "so", "all": true, "until": "2000-02-01T00:00:00Z"}`:              http.StatusOK,
+			`{"reason": "so", "for": "1ms"}`:                                              http.StatusBadRequest,
+			`{"reason": "so", "for": "two hours"}`:                                        http.StatusBadRequest,
+			`{"reason": "so", "until": "1999-01-01T00:00:00Z"}`:                           http.StatusBadRequest,
+			`{"reason": "so", "until": "2999-01-01T00:00:00Z"}`:                           http.StatusBadRequest,
+			`{"reason": "so", "for": "2h", "until": "2000-02-01T00:00:00Z"}`:              http.StatusBadRequest,
+			`{"reason": "so", "all": true, "for": "2h", "until": "2000-02-01T00:00:00Z"}`: http.StatusBadRequest,
+		} {
+			path := "/api/v1/jobs/report/pause"
+			if strings.Contains(body, "all") {
+				path = "/api/v1/pause"
+			}
+			if a := r.ask(operator, "POST", path, body); a.status != want {
+				t.Errorf("%s: %d %s", body, a.status, a.body)
+			}
+		}
+		rows, _ := get[view.Command](r, "/api/v1/pauses")
+		ends := map[string]string{}
+		for _, row := range rows {
+			ends[row.Target()] = view.Text(row.Until)
+		}
+		if ends["report"] == "" || ends["all jobs"] != "2000-02-01T00:00:00Z" || ends["tag finance"] != "" {
+			t.Errorf("the pauses end %v", ends)
+		}
+		overview := func() string { return string(r.ask(viewer, "GET", "/", "").body) }
+		if page := overview(); !strings.Contains(page, "until <time") || strings.Contains(page, "still without an end") {
+			t.Errorf("the overview is %s", page)
+		}
+		time.Sleep(8 * 24 * time.Hour)
+		if rows, _ := get[view.Command](r, "/api/v1/pauses"); len(rows) != 2 {
+			t.Errorf("after eight days the pauses are %+v", rows)
+		}
+		if page := overview(); !strings.Contains(page, "still without an end") {
+			t.Errorf("after eight days the overview is %s", page)
+		}
+	})
 }
