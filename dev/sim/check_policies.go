@@ -140,23 +140,26 @@ func checkLimits(claims []*claim, r Record) []Violation {
 }
 
 // checkPauses: from a while after a job was paused until it is resumed, no run of
-// it begins, unless its tick had come due before.
+// it begins, unless its tick had come due before, or is due when the pause has ended: a replica
+// whose clock is ahead begins that one early.
 func checkPauses(claims []*claim, r Record) []Violation {
 	if r.Heard == 0 {
 		return nil
 	}
 	var list []Violation
 	for _, c := range claims {
-		since, paused := time.Duration(0), false
+		var since, until time.Duration
+		paused := false
 		for _, e := range r.Events {
 			switch {
 			case e.Job != c.Job || e.At >= c.began:
 			case e.What == Paused:
-				since, paused = e.At, true
+				since, until, paused = e.At, e.Until, true
 			case e.What == Resumed:
 				paused = false
 			}
 		}
+		paused = paused && (until == 0 || c.Tick.Before(r.Start.Add(until)))
 		if heard := since + r.Heard; paused && c.began > heard && c.Tick.After(r.Start.Add(heard)) {
 			list = append(list, Violation{Pause, c.began, fmt.Sprintf("%v begins, and %s was paused at %v", c, c.Job, since)})
 		}

@@ -48,10 +48,10 @@ func policyCases() []checkCase {
 		}
 	}
 	began := history(won("a", 1, 1, 0, 5), then("a", 6, sim.Began))
-	paused := func(began int) sim.Record {
+	paused := func(began, ends int) sim.Record {
 		says := func(when int, what sim.What) []sim.Event { return []sim.Event{{At: ms(when), What: what, Job: "job"}} }
 		return sim.Record{Heard: ms(50), Start: at(1).Add(-ms(55)), Events: history(
-			says(0, sim.Paused), won("a", 1, 1, began-5, began-1), then("a", began, sim.Began), then("a", began+5, sim.Returned), says(500, sim.Resumed),
+			[]sim.Event{{What: sim.Paused, Job: "job", Until: ms(ends)}}, won("a", 1, 1, began-5, began-1), then("a", began, sim.Began), then("a", began+5, sim.Returned), says(500, sim.Resumed),
 			won("b", 2, 2, 2000, 2005), then("b", 2006, sim.Began), then("b", 2007, sim.Returned))}
 	}
 	interrupted := map[string]sim.Ledger{"job": {Lines: []sim.Line{{Tick: at(1), Token: 1, Outcome: "interrupted", Ran: true}}}}
@@ -74,8 +74,10 @@ func policyCases() []checkCase {
 		{"a group is full", group(pair(100, 100), 1), ""},
 		{"a group is more than full", group(pair(99, 100), 1), sim.Limit},
 		{"a group has room for both", group(pair(99, 100), 2), ""},
-		{"a run that began before it was heard of the pause", paused(40), ""},
-		{"a paused job begins", paused(60), sim.Pause},
+		{"a run that began before it was heard of the pause", paused(40, 0), ""},
+		{"a paused job begins", paused(60, 0), sim.Pause},
+		{"the tick at the end of a pause begins early", paused(60, 55), ""},
+		{"the tick before the end of a pause begins", paused(60, 56), sim.Pause},
 		{"a run stays interrupted", sim.Record{Ledgers: interrupted, Rules: map[string]sim.Rules{"job": {}}}, ""},
 		{"a run stays interrupted that is to be run again", sim.Record{Ledgers: interrupted, Rules: map[string]sim.Rules{"job": {Again: true}}}, sim.Again},
 	}

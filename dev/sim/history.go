@@ -61,7 +61,7 @@ type Event struct {
 	Claim   string    // names the attempt; no two have the same
 	Token   uint64
 	Attempt int
-	Until   time.Duration // the end of the lease, less nothing
+	Until   time.Duration // the end of the lease, less nothing; of a pause, when it ends by itself; 0: never
 	Rerun   bool          // the attempt asked to run at least once
 	Beside  bool          // it asked to run beside others of its job
 	Direct  bool          // it asked for a claim in one round

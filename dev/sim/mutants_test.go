@@ -8,8 +8,12 @@ import (
 	"github.com/quorate/quorate/dev/testkit/nodetest"
 )
 
-// mostWorlds is how many worlds may pass until one shows what is wrong.
-const mostWorlds = 60
+// mostWorlds is how many worlds may pass until one shows what is wrong. Worlds on a database are not quite the same
+// each time: of what is rarest there, one in 40 shows it. soundWorlds is how many are tried with nothing wrong.
+const (
+	mostWorlds  = 600
+	soundWorlds = 60
+)
 
 // TestChecksAreNeeded leaves out one check of the nodes at a time, and wants the
 // promise broken that it protects: a simulation that stays green without a check
@@ -165,7 +169,7 @@ func breaks(t *testing.T, promises []string, draw func(sim.Seed) params) {
 // whole wants as many worlds, with -short fewer, in which no promise is broken.
 func whole(t *testing.T, draw func(sim.Seed) params) {
 	t.Helper()
-	for seed := sim.Seed(1); seed <= sim.Seed(sized(mostWorlds, mostWorlds)); seed++ {
+	for seed := sim.Seed(1); seed <= sim.Seed(sized(soundWorlds, soundWorlds)); seed++ {
 		if r := simulateLocks(t, draw(seed)); len(r.violations) > 0 {
 			t.Errorf("seed %d: %v", seed, r.violations[0])
 		}

@@ -26,8 +26,11 @@ func (c *cluster) pause(ctx context.Context, p pause) {
 	if p.job%2 == 1 && p.to-p.from >= time.Second {
 		command.Within = p.to - p.from
 	}
-	c.do(ctx, command)
-	c.world.History.Add(sim.Event{What: sim.Paused, Job: command.Job})
+	paused := sim.Event{What: sim.Paused, Job: command.Job}
+	if made := c.do(ctx, command); command.Within > 0 {
+		paused.Until = c.world.Now() + time.Until(made.Ends())
+	}
+	c.world.History.Add(paused)
 	if !c.until(ctx, p.to) {
 		return
 	}
@@ -38,10 +41,12 @@ func (c *cluster) pause(ctx context.Context, p pause) {
 	}
 }
 
-func (c *cluster) do(ctx context.Context, command commands.Command) {
-	if _, err := c.commands.Do(ctx, command); err != nil {
+func (c *cluster) do(ctx context.Context, command commands.Command) commands.Command {
+	made, err := c.commands.Do(ctx, command)
+	if err != nil {
 		panic(err) // the command is this test's own
 	}
+	return made
 }
 
 // until waits for an instant of the world.
