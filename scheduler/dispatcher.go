@@ -29,7 +29,7 @@ type dispatcher struct {
 	working  *sync.WaitGroup
 	inbox    *inbox
 
-	pauses    []commands.Command // in force, or ended within the last day
+	pauses    commands.Open // those in force, or ended within the last day
 	slotQueue slotQueue
 	active    int   // attempts that have not reported over
 	wins      int64 // claims since the start
@@ -87,7 +87,7 @@ func (d *dispatcher) prune(j *jobState, q *tickQueue) {
 // rejects reports whether a tick may no longer be claimed, and decides it. newer ticks wait
 // behind it, and late of them are to be caught up.
 func (d *dispatcher) rejects(j *jobState, q *tickQueue, t job.Tick, now time.Time, newer, late int) bool {
-	if t.Command != nil && (d.draining || t.Late(now)) || d.skipPaused(j, t, now) {
+	if t.Command != nil && (d.draining || t.Late(now)) || d.skipPaused(j, t) {
 		return true // other replicas may run a request, or it expires
 	}
 	v := d.tooLate(j, q, t, now, newer, late)
@@ -229,7 +229,7 @@ func (d *dispatcher) decidedTick(t *ticket) {
 // nothing, nor does a tick of a paused job.
 func (d *dispatcher) replace(j *jobState, t job.Tick) {
 	if !j.Traits().Replaces || t.Trigger != ledger.BySchedule && t.Trigger != ledger.ByManual ||
-		t.Command == nil && !j.PausedFor(d.pauses, t.Nominal, d.now()).IsZero() {
+		t.Command == nil && !j.PausedFor(d.pauses, t.Nominal).IsZero() {
 		return
 	}
 	for _, run := range j.running {

@@ -39,8 +39,6 @@ type engine struct {
 	requests requests
 	pasts    pasts
 
-	lasting []commands.Command // pauses in force, when the commands were last read
-
 	commandsKnown   bool      // the desk has read them once, or ticks no longer wait for that
 	commandsKnownAt time.Time // when ticks stopped waiting for it
 	ready           time.Time // when this replica first could run ticks; zero: it never could
@@ -191,6 +189,10 @@ func (e *engine) pause() time.Duration {
 // fire takes the job's due ticks off the queue and offers the one that can be claimed.
 func (e *engine) fire(j *jobState, now time.Time) {
 	if t := e.takeDue(j, now); !t.IsZero() {
+		// A pause that ends at this tick, or before, may not have been read again. What waited for its end goes first.
+		if pauses := e.dispatch.pauses; !j.PausedFor(pauses, time.Time{}).IsZero() && j.PausedFor(pauses, t.Nominal).IsZero() {
+			e.pasts.seekRerun(j, now)
+		}
 		e.dispatch.offer(j, t)
 	}
 }
@@ -233,23 +235,22 @@ func (e *engine) readInbox() {
 func (e *engine) lookBehind(t *ticket) {
 	j := t.owner
 	idle := func(q *tickQueue) bool { return q.claiming == nil && len(q.ticks) == 0 }
-	now := e.clock.wall()
-	if q := j.queueOf(""); t.run != nil && t.queue == q && q.unsure && idle(q) && !e.dispatch.draining && j.PausedFor(e.dispatch.pauses, now, now).IsZero() {
+	if q := j.queueOf(""); t.run != nil && t.queue == q && q.unsure && idle(q) && !e.dispatch.draining && j.PausedFor(e.dispatch.pauses, time.Time{}).IsZero() {
 		q.unsure = false
-		e.pasts.seekRerun(j, now)
+		e.pasts.seekRerun(j, e.clock.wall())
 		e.startScans()
 	}
 }
 
 // applyCommands applies the open commands.
 func (e *engine) applyCommands(open commands.Open) {
-	before := e.lasting
-	e.lasting, e.dispatch.pauses = open.Pauses, slices.Concat(open.Pauses, open.Ended)
+	before := e.dispatch.pauses
+	e.dispatch.pauses = commands.Open{Pauses: open.Pauses, Ended: open.Ended}
 	e.setCommandsKnown()
 	e.noteReady()
-	if !slices.EqualFunc(open.Pauses, before, func(a, b commands.Command) bool { return a.ID == b.ID }) {
+	if !slices.EqualFunc(open.Pauses, before.Pauses, func(a, b commands.Command) bool { return a.ID == b.ID }) {
 		for _, j := range e.jobs.list {
-			e.pauseChanged(j, !j.PausedFor(before, time.Time{}, time.Time{}).IsZero())
+			e.pauseChanged(j, !j.PausedFor(before, time.Time{}).IsZero())
 		}
 	}
 	e.requests.apply(open)

@@ -382,15 +382,15 @@ func summary(all []ledger.Entry) string {
 
 // skipPaused decides a tick of a paused job, and reports whether the job is paused.
 // Requests run all the same.
-func (d *dispatcher) skipPaused(j *jobState, t job.Tick, now time.Time) bool {
+func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
 	if t.Command != nil {
 		return false
 	}
-	at := t.Nominal
-	if t.Trigger == ledger.ByRerun {
-		at = now // its run has begun, so it continues after the pause
+	pauses, tick := d.pauses, t.Nominal
+	if t.Trigger == ledger.ByRerun { // its run has begun, so it continues when the pause has ended, by either clock
+		pauses, tick = commands.Open{Pauses: pauses.Pauses}, d.now()
 	}
-	why := j.PausedFor(d.pauses, at, now)
+	why := j.PausedFor(pauses, tick)
 	if why.IsZero() {
 		return false
 	}
@@ -403,8 +403,8 @@ func (d *dispatcher) skipPaused(j *jobState, t job.Tick, now time.Time) bool {
 // pauseChanged handles a change of the pauses or of the job's definition; before: the job
 // was paused.
 func (e *engine) pauseChanged(j *jobState, before bool) {
-	if now := e.clock.wall(); before && j.PausedFor(e.dispatch.pauses, now, now).IsZero() {
-		e.pasts.seekRerun(j, now)
+	if before && j.PausedFor(e.dispatch.pauses, time.Time{}).IsZero() {
+		e.pasts.seekRerun(j, e.clock.wall())
 		return
 	}
 	e.dispatch.stopPaused(j)
@@ -416,8 +416,7 @@ func (d *dispatcher) stopPaused(j *jobState) {
 	if !slices.ContainsFunc(j.queues, func(q *tickQueue) bool { return q.claiming != nil || len(q.ticks) > 0 }) {
 		return
 	}
-	now := d.now()
-	why := j.PausedFor(d.pauses, now, now)
+	why := j.PausedFor(d.pauses, time.Time{})
 	if why.IsZero() {
 		return
 	}

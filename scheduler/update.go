@@ -262,7 +262,7 @@ func (e *engine) plan(j *jobState) {
 // claimed yet is recorded, unless the new schedule has it.
 func (e *engine) revise(r revision, now time.Time) {
 	j := r.served.state
-	defer e.pauseChanged(j, !j.PausedFor(e.dispatch.pauses, now, now).IsZero())
+	defer e.pauseChanged(j, !j.PausedFor(e.dispatch.pauses, time.Time{}).IsZero())
 	if !r.changed {
 		j.Job = r.now
 		return

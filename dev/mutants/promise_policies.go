@@ -61,7 +61,7 @@ var policies = promise{
 			{engine + "internal/attempt/run.go", "ok && paused.Kind == job.Settled", "false && paused.Kind == job.Settled"},
 		}},
 		{"paused: what is decided after the end runs", in(engine, "TestPauseEnds"), []edit{
-			{engine + "commands/command.go", "tick.Before(ends) && (now.Before(ends) || !tick.Before(a.At))", "tick.Before(ends) && now.Before(ends)"},
+			{engine + "commands/command.go", "!tick.Before(a.At) && tick.Before(a.Ends())", "false"},
 		}},
 		{"paused: resumes push a pause with an end out", in(quorumcommands, "TestEndedPauseLeavesAMark"), []edit{
 			{quorumcommands + "sweep.lua", "not lasts(kept)", "til > 0"},

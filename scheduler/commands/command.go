@@ -148,14 +148,6 @@ func (a Command) Ends() time.Time {
 	return a.Until
 }
 
-// Skips reports whether a pause skips the tick with this nominal time, for who asks at the time now. While
-// it lasts, it skips all that come before its end, also earlier ones that still wait. Once it has
-// ended, those of its time, which may be decided late.
-func (a Command) Skips(tick, now time.Time) bool {
-	ends := a.Ends()
-	return ends.IsZero() || tick.Before(ends) && (now.Before(ends) || !tick.Before(a.At))
-}
-
 // Made returns the command with its At, or an *Error if that is no time for it. It is for implementations.
 func (a Command) Made(at time.Time) (Command, error) {
 	a.At = at
@@ -201,6 +193,23 @@ func (o *Open) Pause(a Command, now time.Time) {
 	case now.Before(ends.Add(keepEnded)):
 		o.Ended = append(o.Ended, a)
 	}
+}
+
+// Skipping returns the pauses that skip the tick with this nominal time: those in force, unless it is their end or
+// later, and those that have ended, if it is of their time. What lasts is the store's to say, since clocks of
+// replicas differ. A tick of the zero time is skipped by all that are in force.
+func (o Open) Skipping(tick time.Time) (list []Command) {
+	for _, a := range o.Pauses {
+		if ends := a.Ends(); ends.IsZero() || tick.Before(ends) {
+			list = append(list, a)
+		}
+	}
+	for _, a := range o.Ended {
+		if !tick.Before(a.At) && tick.Before(a.Ends()) {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // keepEnded is how long Open returns pauses that have ended.

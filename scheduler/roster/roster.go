@@ -225,7 +225,7 @@ func (j JobInfo) CheckParams(params json.RawMessage) error {
 // "" if they are not.
 func (j JobInfo) PausedBy(pauses []commands.Command, tick time.Time) string {
 	of := job.Job{Job: jobs.Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}}
-	return of.PausedFor(pauses, tick, tick).String()
+	return of.PausedFor(commands.Open{Pauses: pauses}, tick).String()
 }
 
 // States of a replica.

@@ -348,20 +348,21 @@ func OrAnotherReplica(holder string) string {
 	return holder
 }
 
-// PausedFor says why the tick of a job with this nominal time is skipped, for who asks at the time now; zero
-// if it is not. It takes the first of: its configuration, a pause of the job, of all jobs, of one of its
-// tags. Two times of zero are before the end of every pause.
-func (j *Job) PausedFor(pauses []commands.Command, tick, now time.Time) ledger.Reason {
+// PausedFor says why the tick of a job with this nominal time is skipped; zero if it is not. It takes the first
+// of: its configuration, a pause of the job, of all jobs, of one of its tags. The zero time asks whether
+// the job is paused now.
+func (j *Job) PausedFor(pauses commands.Open, tick time.Time) ledger.Reason {
 	if j.Paused {
 		return ledger.Reason{Code: ledger.CodePaused, Variant: ledger.VariantConfigured}
 	}
+	skipping := pauses.Skipping(tick)
 	for _, covers := range []func(commands.Command) bool{
 		func(a commands.Command) bool { return a.Job == j.StoredAs() },
 		func(a commands.Command) bool { return a.All },
 		func(a commands.Command) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
 	} {
-		if i := slices.IndexFunc(pauses, func(a commands.Command) bool { return covers(a) && a.Skips(tick, now) }); i >= 0 {
-			a := pauses[i]
+		if i := slices.IndexFunc(skipping, covers); i >= 0 {
+			a := skipping[i]
 			d := ledger.Details{By: a.By, Since: a.At, Until: a.Ends(), Text: a.Reason}
 			if a.Job == "" {
 				d.Of = a.Target()
