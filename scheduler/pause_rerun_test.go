@@ -97,6 +97,24 @@ func TestRerunWaitsForTheEndOfAPause(t *testing.T) {
 	}
 }
 
+// The same for a pause that ends by itself at the next tick, which is due before the commands are read again.
+func TestRerunGoesBeforeTheTickAtTheEndOfAPause(t *testing.T) {
+	t.Parallel()
+	j := onSchedule(t, "@every 10m", jobs.CatchUpNone)
+	j.OnCrash, j.Handler = jobs.CrashRerun, hangsOnce(10)
+	runCluster(t, schedtest.Setup{Jobs: []jobs.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+		run := c.Await("j", 2*time.Hour)
+		c.Forward(5 * time.Second)
+		c.Do(commands.Command{Kind: commands.Pause, Job: "j", Reason: "x", Until: run.Tick.Add(10 * time.Minute)})
+		c.Forward(10 * time.Second)
+		c.Outage(30 * time.Second)
+		c.Forward(time.Minute)
+		wantShown(t, c, "00:10:00 interrupted")
+		c.Forward(10 * time.Minute)
+		wantShown(t, c, "00:10:00 succeeded", "00:20:00 succeeded")
+	})
+}
+
 // A run that a drain hands over during a pause, or after it, runs again.
 func TestHandedOverAfterAPause(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,9 @@ var policies = promise{
 		{"paused: what is decided after the end runs", in(engine, "TestPauseEnds"), []edit{
 			{engine + "commands/command.go", "!tick.Before(a.At) && tick.Before(a.Ends())", "false"},
 		}},
+		{"paused: the tick at the end goes before a rerun", in(engine, "TestRerunGoesBeforeTheTickAtTheEndOfAPause"), []edit{
+			{engine + "engine.go", "!j.PausedFor(pauses, time.Time{}).IsZero() && ", "false && "},
+		}},
 		{"paused: resumes push a pause with an end out", in(quorumcommands, "TestEndedPauseLeavesAMark"), []edit{
 			{quorumcommands + "sweep.lua", "not lasts(kept)", "til > 0"},
 		}},
