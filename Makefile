@@ -191,7 +191,7 @@ models: ## check all models, an hour
 
 .PHONY: mutants
 mutants: ## plant bugs one at a time and see that the tests notice each (CLEAN=no: another part runs them without)
-	@.ci/deps redis-server gcc git postgres pgbouncer etcd zkServer.sh promtool
+	@.ci/deps redis-server gcc git postgres pgbouncer etcd zkServer.sh mariadbd promtool
 	go run ./dev/mutants $(if $(CLEAN),-clean=false)
 
 # Rules of policies that are rarely broken are the engine's, whatever the store: there worlds are fewer.

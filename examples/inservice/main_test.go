@@ -180,7 +180,7 @@ func (w *world) checkSeen() {
 	reader := metric.NewManualReader(metric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(w.counts))))
 	metric.NewMeterProvider(metric.WithReader(reader))
 	var read metricdata.ResourceMetrics
-	if err := reader.Collect(w.Context(), &read); err != nil || !strings.Contains(fmt.Sprint(read.ScopeMetrics), "quorate_ticks_total") {
+	if err := reader.Collect(w.Context(), &read); err != nil || !strings.Contains(fmt.Sprint(read.ScopeMetrics), "quorate_jobs") {
 		w.Errorf("OpenTelemetry reads %v, %v", read.ScopeMetrics, err)
 	}
 	parents := map[string]string{} // the names of spans by those of their children

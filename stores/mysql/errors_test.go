@@ -262,3 +262,12 @@ func TestUnknownCodes(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot that innodb_snapshot_isolation refuses does not get better by trying again: the error says what does.
+func TestOldSnapshotSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	err := explain(fmt.Errorf("locking the claims: %w", &mysql.MySQLError{Number: changedSinceRead, Message: "Record has changed since last read"}))
+	if code(err) != changedSinceRead || !strings.Contains(err.Error(), "begin it at READ COMMITTED") {
+		t.Errorf("%v", err)
+	}
+}

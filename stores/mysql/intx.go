@@ -96,7 +96,7 @@ func explain(err error) error {
 	case hasNoTables(err):
 		return fmt.Errorf("the tables of Quorate are not on the server of this transaction, or have another name: %w", err)
 	case c == changedSinceRead:
-		return fmt.Errorf("%w: what this transaction has read is older than the last extension of the lease; begin it at READ COMMITTED", err)
+		return fmt.Errorf("%w: a record has changed since this transaction began to read (innodb_snapshot_isolation): begin it at READ COMMITTED", err)
 	case c == tableDenied, c == columnDenied, c == databaseDenied:
 		return fmt.Errorf("%w: give the user of this transaction the rights that `quorate-mysql store migrate --print --role` prints", err)
 	}

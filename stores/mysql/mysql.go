@@ -115,8 +115,8 @@ type server struct {
 	address  string
 	database string
 	timeout  time.Duration
-	checked  atomic.Bool // this release can work with the tables
-	found    atomic.Pointer[variables]
+	checked  atomic.Bool               // this release can work with the tables
+	found    atomic.Pointer[variables] // the settings of the session that was checked last
 }
 
 // slots and limits bound what a transaction locks, and how large its texts are.
@@ -221,6 +221,7 @@ func (s *server) learn(found variables) error {
 	return s.judge(found)
 }
 
+// judge refuses settings with which calls would lose commits, or mean something else.
 func (s *server) judge(found variables) error {
 	if err := found.checkNames(s.database); err != nil {
 		return err

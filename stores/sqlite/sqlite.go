@@ -113,7 +113,7 @@ func (s *server) Check(ctx context.Context) (kv.Checkup, error) {
 	err = conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&damage)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		c.Findings = append(c.Findings, kv.Finding{Topic: "file", Text: "the file is too large to be read to its end for damage in the time that a call has (sqlite.timeout): to read all of it, run sqlite3 FILE 'PRAGMA quick_check'"})
+		c.Findings = append(c.Findings, kv.Finding{Topic: "file", Text: "the file was not read to its end for damage in the time that a call has (sqlite.timeout): to read all of it, run sqlite3 FILE 'PRAGMA quick_check'"})
 	case err != nil:
 		return kv.Checkup{}, s.dialect.Failure(ctx, "check", err)
 	case damage != "ok":

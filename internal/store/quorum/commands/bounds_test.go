@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/dev/testkit/redistest"
@@ -103,30 +104,34 @@ func TestResumeReachesAMissedPause(t *testing.T) {
 // lasts. After it has ended, a node that was away does not bring the pause before it back.
 func TestEndedPauseLeavesAMark(t *testing.T) {
 	t.Parallel()
-	servers := redistest.StartN(t, 3)
-	a := connect(t, redistest.Servers(servers))
-	a.mustDo(t, pause("for-ever"))
-	servers[0].Freeze()
-	a.pauses = 1
-	bounded := pause("for-an-hour")
-	bounded.Within = time.Hour
-	a.mustDo(t, bounded)
-	if _, err := a.Do(t.Context(), commands.Command{Kind: commands.Pause, Tag: "x", By: "ann", Reason: "so"}); err == nil {
-		t.Error("a pause with an end takes no place")
-	}
-	a.learnResumes(t, 250)
-	a.mustDo(t, trigger("t")) // it sweeps
-	if open := a.mustOpen(t); len(open.Pauses) != 1 || open.Pauses[0].ID != bounded.ID {
-		t.Errorf("after many resumes %+v are in force", open.Pauses)
-	}
-	short := pause("short")
-	short.Within = time.Second
-	ends := a.mustDo(t, short).Ends()
-	time.Sleep(ends.Sub(a.clock()) + 100*time.Millisecond)
-	servers[0].Thaw()
-	if open := a.mustOpen(t); len(open.Pauses) != 0 || len(open.Ended) != 1 {
-		t.Errorf("after the end %+v are in force, and %+v have ended", open.Pauses, open.Ended)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 3)
+		a := connect(t, minis.Cluster())
+		a.mustDo(t, pause("for-ever"))
+		minis.Stop(0)
+		a.pauses = 1
+		bounded := pause("for-an-hour")
+		bounded.Within = time.Hour
+		a.mustDo(t, bounded)
+		if _, err := a.Do(t.Context(), commands.Command{Kind: commands.Pause, Tag: "x", By: "ann", Reason: "so"}); err == nil {
+			t.Error("a pause with an end takes no place")
+		}
+		a.learnResumes(t, 250)
+		a.mustDo(t, trigger("t")) // it sweeps
+		if open := a.mustOpen(t); len(open.Pauses) != 1 || open.Pauses[0].ID != bounded.ID {
+			t.Errorf("after many resumes %+v are in force", open.Pauses)
+		}
+		time.Sleep(time.Hour)
+		minis.Start(0, true)
+		time.Sleep(time.Minute) // it is found, and read
+		views, err := a.readViews(t.Context(), "test")
+		if err != nil || len(views) != 3 {
+			t.Fatalf("%d nodes answer: %v", len(views), err)
+		}
+		if open := a.mustOpen(t); len(open.Pauses) != 0 || len(open.Ended) != 1 {
+			t.Errorf("after the end %+v are in force, and %+v have ended", open.Pauses, open.Ended)
+		}
+	})
 }
 
 // learnResumes tells the nodes of so many resumes, made from now on.
